@@ -1,0 +1,58 @@
+# Multimed for MySQL: every task an operator or CI has. Settings are in .env; a variable given to make wins.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+# Variables given on the command line reach the scripts through the environment.
+export
+
+.PHONY: help demo up stop down status layout images engine user import compare verify test chaos bench-replication clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: up ## from nothing to reads on satellites: start, load, run sysbench, report, verify
+	@loadgen/run-demo
+
+up: ## start the stack (SATELLITES=n for more than two); installs and builds what is missing
+	@.ci/up
+
+stop: ## stop the stack, keep its data
+	@docker compose --profile '*' stop
+
+down: ## remove the stack and leave nothing behind: containers, networks, ALL DATA, secrets
+	@.ci/down
+
+status: ## print the servers as the gate sees them
+	@.ci/status
+
+layout: ## print and write the layout of cores and satellites
+	@mysql-satellite/layout
+
+images: ## pull or build every image, and write the layout (then docker compose up -d works alone)
+	@.ci/engine up && .ci/images && mysql-satellite/layout
+
+engine: ## make sure of a Docker engine and Compose v2
+	@.ci/engine up
+
+user: ## add or change an application user: NAME=app [DB=app] [PASSWORD_FILE=file]
+	@mysql-master/user
+
+import: ## load a mysqldump file so that satellites get it: FILE=dump.sql [DB=name]
+	@mysql-master/import
+
+compare: ## compare every table of every satellite with the master, row by row
+	@mysql-satellite/compare master $$(docker compose ps --services | grep '^satellite-' | sort -V)
+
+verify: ## prove on the running stack: every GTID once and in order, satellites its prefixes and identical
+	@mysql-satellite/verify
+
+test: ## run every test: unit, property, integration; prints one closing line
+	@tests/run
+
+chaos: ## faults at random under load, on the test stack: MINUTES=10 SEED=random (again) FAULTS=all
+	@tests/run chaos
+
+bench-replication: ## measure lag, throughput and CPU of our replication against MySQL's own, on a stack of its own
+	@loadgen/bench-replication
+
+clean: ## remove images, layout and build outputs (not data: that is down)
+	@.ci/clean
