@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Starts the master. On an empty data directory it creates the system tables and the accounts of the stack first.
+# Comes in: secret files in /run/secrets, MASTER_BUFFER_POOL. Goes out: mysqld in the foreground, as process 1.
+# Must never touch data that it did not create itself, nor show a secret.
+# shellcheck disable=SC1091,SC2034,SC2154
+set -euo pipefail
+COMPONENT=master
+. /usr/local/lib/multimed/lib.sh
+
+datadir=/var/lib/mysql
+# Present while the data directory is being created: what lies beside it then is half-made and holds no data.
+creating=$datadir/.multimed-creating
+secrets=/run/secrets
+
+check_settings() {
+  need_secret root_password "$secrets/root_password"
+  need_secret capture_password "$secrets/capture_password"
+  need_secret clone_password "$secrets/clone_password"
+  need_secret gate_password "$secrets/gate_password"
+  need_secret monitor_password "$secrets/monitor_password"
+  bytes_of "${MASTER_BUFFER_POOL:=512m}" > /dev/null || mistake "MASTER_BUFFER_POOL=$MASTER_BUFFER_POOL is not a size like 512m"
+  stop_on_mistakes
+}
+
+# account NAME PASSWORD PRIVILEGES: SQL for one account of the stack. One statement a line: mysqld's init file wants it so.
+account() {
+  printf "CREATE USER '%s'@'%%' IDENTIFIED WITH caching_sha2_password BY %s;\n" "$1" "$(sql_string "$2")"
+  printf "GRANT %s ON *.* TO '%s'@'%%';\n" "$3" "$1"
+}
+
+# The accounts are made while the system tables are, before there is a binlog: satellites get them by clone.
+accounts_sql() {
+  printf "ALTER USER 'root'@'localhost' IDENTIFIED WITH caching_sha2_password BY %s;\n" "$(sql_string "$root_password")"
+  account multimed_capture "$capture_password" 'SELECT, SHOW DATABASES, SHOW VIEW, REPLICATION SLAVE, REPLICATION CLIENT'
+  account multimed_clone "$clone_password" 'BACKUP_ADMIN'
+  account multimed_gate "$gate_password" 'USAGE'
+  account multimed_monitor "$monitor_password" 'REPLICATION CLIENT'
+}
+
+create_data() {
+  log info "event=create datadir=$datadir"
+  find "$datadir" -mindepth 1 -delete
+  touch "$creating" && sync "$datadir"
+  local init=/run/mysqld/accounts.sql
+  (umask 077; accounts_sql > "$init"; chown mysql:mysql "$init")
+  mysqld --defaults-file=/etc/multimed/my.cnf --initialize-insecure --init-file="$init"
+  rm -f "$init"
+  sync && rm "$creating" && sync "$datadir"
+}
+
+main() {
+  check_settings
+  own "$datadir" /run/mysqld
+  mkdir -p /run/multimed && chmod 0700 /run/multimed
+  if [[ -z $(ls -A "$datadir") || -e $creating ]]; then create_data; fi
+  client_file /run/multimed/client.cnf root "$root_password"
+  log info "event=start version=\"$(mysqld --version | sed 's/.*Ver //')\""
+  exec mysqld --defaults-file=/etc/multimed/my.cnf --report-host="$(nonce)" \
+    --innodb-buffer-pool-size="$(bytes_of "$MASTER_BUFFER_POOL")" "$@"
+}
+
+main "$@"

@@ -1,0 +1,145 @@
+# From an empty data directory to a prepared copy of the database. Sourced by entrypoint.sh.
+# Comes in: CLONE_DONORS, the required GTID set, passwords. Goes out: a running mysqld that holds a donor's data,
+# without triggers and events, open to clients; or failure, with mysqld in any state.
+# Must never open to clients before it is prepared: offline_mode keeps them out, and the applier's account is made last.
+# Every function here is called where `set -e` has no effect, so each step says itself what its failure means.
+# shellcheck shell=bash disable=SC2154
+
+local_sql() { mysql --defaults-file=/run/multimed/client.cnf --batch --skip-column-names -e "$1"; }
+
+# await_local: until the local mysqld answers, or has ended.
+await_local() {
+  until mysqladmin --defaults-file=/run/multimed/client.cnf ping > /dev/null 2>&1; do
+    kill -0 "$mysqld_pid" 2> /dev/null || return 1
+    sleep 0.1
+  done
+}
+
+# donor_sql HOST PORT SQL
+donor_sql() {
+  mysql --defaults-file=/run/multimed/donor.cnf --host="$1" --port="$2" --batch --skip-column-names -e "$3"
+}
+
+# donor_suits HOST PORT: it answers and holds the GTID set that this satellite must not lack.
+donor_suits() {
+  [[ $(donor_sql "$1" "$2" "SELECT GTID_SUBSET($(sql_string "$required"), @@global.gtid_executed)" 2> /dev/null) == 1 ]]
+}
+
+# receive HOST PORT: asks the local mysqld to clone; messages go to clone.err.
+receive() {
+  printf "SET GLOBAL clone_valid_donor_list = '%s:%s';\nCLONE INSTANCE FROM 'multimed_clone'@'%s':%s IDENTIFIED BY %s;\n" \
+    "$1" "$2" "$1" "$2" "$(sql_string "$clone_password")" \
+    | mysql --defaults-file=/run/multimed/client.cnf 2> /run/multimed/clone.err || true
+}
+
+# clone_from HOST PORT: replaces the data directory; mysqld ends with status 16 when that has succeeded.
+clone_from() {
+  local status=0
+  log info "event=clone donor=$1:$2"
+  receive "$1" "$2"
+  # A donor serves one clone at a time (error 3634): the receiver keeps its place until the other is done.
+  while grep -q 'Too many concurrent clone' /run/multimed/clone.err; do
+    sleep 0.5 & wait $! || true
+    receive "$1" "$2"
+  done
+  # The restart cuts the connection, which is no failure; any other message is.
+  if grep -vE 'Lost connection|server has gone away|ERROR 2013|ERROR 2006' /run/multimed/clone.err | grep -q ERROR; then
+    log warn "event=clone-failed donor=$1:$2 error=\"$(grep ERROR /run/multimed/clone.err | head -n 1)\""
+    return 1
+  fi
+  wait_mysqld || status=$?
+  (( status == restart_after_clone )) && return 0
+  log warn "event=clone-failed donor=$1:$2 status=$status"
+  return 1
+}
+
+# start_empty: a mysqld on fresh system tables, reachable only by the socket, to receive the clone.
+start_empty() {
+  mysqld --defaults-file=/etc/multimed/my.cnf --initialize-insecure --log-error-verbosity=1 || return 1
+  client_file /run/multimed/client.cnf root ''
+  start_mysqld --skip-networking --log-error-verbosity=1
+  await_local
+}
+
+# clone_from_any: the first donor of the list that suits and succeeds.
+clone_from_any() {
+  local donor
+  (umask 077; printf '[client]\nuser=multimed_clone\npassword=%s\nconnect_timeout=3\nget-server-public-key\n' \
+    "$(cnf_string "$clone_password")" > /run/multimed/donor.cnf)
+  for donor in ${CLONE_DONORS//,/ }; do
+    donor_suits "${donor%:*}" "${donor#*:}" || continue
+    start_empty || return 1
+    clone_from "${donor%:*}" "${donor#*:}" && without_donor= && return 0
+    end_mysqld
+    wipe
+  done
+  # Once, not at every attempt.
+  [[ -n ${without_donor:-} ]] || log warn "event=no-donor donors=$CLONE_DONORS required=$required"
+  without_donor=1
+  return 1
+}
+
+# start_clone: mysqld on the cloned data, with an account of this boot's own for what follows.
+# The init file runs before the first connection is taken; a donor's accounts of the same names go.
+start_clone() {
+  local password init=/run/mysqld/local.sql
+  password=$(nonce)$(nonce)
+  client_file /run/multimed/client.cnf multimed_local "$password"
+  (umask 077; cat > "$init" << SQL
+DROP USER IF EXISTS 'multimed_applier'@'%', 'multimed_local'@'localhost';
+CREATE USER 'multimed_local'@'localhost' IDENTIFIED WITH caching_sha2_password BY '$password';
+GRANT ALL ON *.* TO 'multimed_local'@'localhost' WITH GRANT OPTION;
+GRANT PROXY ON ''@'' TO 'multimed_local'@'localhost' WITH GRANT OPTION;
+SQL
+  chown mysql:mysql "$init")
+  start_mysqld --init-file="$init"
+  await_local || return 1
+  rm -f "$init"
+}
+
+# drop_all TYPE QUERY: drops every trigger or event that QUERY lists as quoted names.
+drop_all() {
+  local_sql "$2" | sed "s/.*/DROP $1 &;/" | mysql --defaults-file=/run/multimed/client.cnf
+}
+
+# roll_back_prepared: an XA transaction that the clone caught between PREPARE and COMMIT would hold its locks for ever;
+# if it commits on the master, the log says `rebuild`.
+roll_back_prepared() {
+  local_sql 'XA RECOVER CONVERT XID' | while read -r format gtrid_length bqual_length data; do
+    data=${data#0x}
+    printf "XA ROLLBACK X'%s',X'%s',%s;\n" "${data:0:gtrid_length*2}" "${data:gtrid_length*2:bqual_length*2}" "$format"
+  done | mysql --defaults-file=/run/multimed/client.cnf
+}
+
+# foreign_tables: tables of the user whose engine a clone copies empty.
+foreign_tables() {
+  local_sql "SELECT CONCAT(table_schema, '.', table_name, ' (', engine, ')') FROM information_schema.tables
+    WHERE table_type = 'BASE TABLE' AND engine <> 'InnoDB'
+    AND table_schema NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema')"
+}
+
+# prepare: makes the copy a satellite, and opens it.
+prepare() {
+  local foreign
+  foreign=$(foreign_tables) || return 1
+  if [[ -n $foreign ]]; then
+    log error "event=refused reason=\"tables that are not InnoDB cannot be cloned: ${foreign//$'\n'/, }\""
+    sleep 30 & wait $! || true
+    return 1
+  fi
+  drop_all TRIGGER "SELECT CONCAT('\`', REPLACE(trigger_schema, '\`', '\`\`'), '\`.\`', REPLACE(trigger_name, '\`', '\`\`'), '\`')
+    FROM information_schema.triggers WHERE trigger_schema <> 'sys'" || return 1
+  drop_all EVENT "SELECT CONCAT('\`', REPLACE(event_schema, '\`', '\`\`'), '\`.\`', REPLACE(event_name, '\`', '\`\`'), '\`')
+    FROM information_schema.events" || return 1
+  roll_back_prepared || return 1
+  [[ $(local_sql "SELECT GTID_SUBSET($(sql_string "$required"), @@global.gtid_executed)") == 1 ]] || return 1
+  local_sql 'SET GLOBAL offline_mode = OFF' || return 1
+  local applier="'multimed_applier'@'%'"
+  # Locked until it has its privileges: a session keeps those that it began with.
+  printf "CREATE USER %s IDENTIFIED WITH caching_sha2_password BY %s ACCOUNT LOCK;\n" "$applier" "$(sql_string "$applier_password")" \
+    | cat - <(printf "%s;\n" "GRANT ALL ON *.* TO $applier WITH GRANT OPTION" "GRANT PROXY ON ''@'' TO $applier WITH GRANT OPTION" \
+      "ALTER USER $applier ACCOUNT UNLOCK") \
+    | mysql --defaults-file=/run/multimed/client.cnf
+}
+
+bootstrap() { clone_from_any && start_clone && prepare; }

@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# Keeps a satellite alive, as process 1: wipes the data directory, clones, prepares, serves, and starts over when mysqld ends.
+# Comes in: the settings in check_settings, secret files, /var/lib/multimed/rebuild. Goes out: a serving mysqld.
+# Must never serve on a data directory that a mysqld left behind: without flushing at commit it can have gone back
+# in time. Only the restart that ends a clone (exit status 16) stays on the same one.
+# shellcheck disable=SC1091,SC2034,SC2154
+set -euo pipefail
+COMPONENT=satellite
+. /usr/local/lib/multimed/lib.sh
+. /usr/local/lib/multimed/bootstrap.sh
+
+datadir=/var/lib/mysql
+secrets=/run/secrets
+ready=/run/multimed/ready
+# GTID set that the next donor must contain; the applier writes it before it shuts mysqld down.
+rebuild_request=/var/lib/multimed/rebuild
+# What a mysqld needs beside its buffer pool and its data (9.7 with the performance schema: 300 to 400 MiB measured).
+overhead=$((400 << 20))
+restart_after_clone=16
+
+memory_limit() {
+  cat /sys/fs/cgroup/memory.max 2> /dev/null || cat /sys/fs/cgroup/memory/memory.limit_in_bytes 2> /dev/null || echo max
+}
+
+# check_memory: the container's limit must hold the data (tmpfs counts as memory), the buffer pool and mysqld itself.
+check_memory() {
+  local limit data=0 pool=$1 needed
+  limit=$(memory_limit)
+  if [[ $(stat -f -c %T "$datadir") == tmpfs ]]; then data=$(df -B1 --output=size "$datadir" | tail -n 1); fi
+  needed=$((data + pool + overhead))
+  [[ $limit == max ]] || (( limit >= needed )) || mistake \
+    "memory limit of $((limit >> 20)) MiB is too small: tmpfs $((data >> 20)) + buffer pool $((pool >> 20)) + overhead $((overhead >> 20)) = $((needed >> 20)) MiB (SATELLITE_MEMORY, SATELLITE_TMPFS, SATELLITE_BUFFER_POOL)"
+}
+
+check_settings() {
+  local donor
+  need_secret clone_password "$secrets/clone_password"
+  need_secret applier_password "$secrets/applier_password"
+  [[ -n ${CLONE_DONORS:-} ]] || mistake "CLONE_DONORS is empty: name at least the master, like satellite-2:3306,master:3306"
+  for donor in ${CLONE_DONORS//,/ }; do
+    [[ $donor =~ ^[A-Za-z0-9._-]+:[0-9]+$ ]] || mistake "CLONE_DONORS: $donor is not host:port"
+  done
+  : "${SATELLITE_BUFFER_POOL:=256m}"
+  if pool=$(bytes_of "$SATELLITE_BUFFER_POOL"); then check_memory "$pool"
+  else mistake "SATELLITE_BUFFER_POOL=$SATELLITE_BUFFER_POOL is not a size like 256m"; fi
+  stop_on_mistakes
+}
+
+# start_mysqld OPTION...: in the background, as a child of this shell, which is what makes CLONE's restart possible.
+start_mysqld() {
+  MYSQLD_PARENT_PID=$$ mysqld --defaults-file=/etc/multimed/my.cnf \
+    --innodb-buffer-pool-size="$pool" --report-host="$(nonce)" "$@" &
+  mysqld_pid=$!
+}
+
+# wait_mysqld: its exit status; signals that interrupt the wait are not an end.
+wait_mysqld() {
+  local status=0
+  while :; do
+    wait "$mysqld_pid" 2> /dev/null && status=0 || status=$?
+    kill -0 "$mysqld_pid" 2> /dev/null || break
+  done
+  rm -f "$ready"
+  mysqld_pid=
+  return "$status"
+}
+
+# end_mysqld: without ceremony, since nothing of it is kept.
+end_mysqld() {
+  [[ -n ${mysqld_pid:-} ]] || return 0
+  kill -KILL "$mysqld_pid" 2> /dev/null || true
+  wait_mysqld || true
+}
+
+# guard: ends mysqld once it is not read-only any more. Whoever switched that off may have let anybody write, and an applier refuses a
+# server that others may write to: only a new clone is the master's twin for certain. One session, asked every 2 s; the next
+# mysqld has its own, and this one ends with its connection.
+guard() {
+  local answer question read_only
+  coproc client { exec mysql --defaults-file=/run/multimed/client.cnf --batch --skip-column-names --unbuffered 2> /dev/null; }
+  # shellcheck disable=SC2154 # coproc sets it
+  exec {answer}<&"${client[0]}" {question}>&"${client[1]}"
+  while echo 'SELECT @@global.read_only;' >&"$question" && read -r -u "$answer" read_only; do
+    if [[ $read_only == 0 ]]; then
+      log error "event=not-read-only next=end-mysqld"
+      kill -KILL "$mysqld_pid"
+      return
+    fi
+    sleep 2
+  done
+}
+
+stop() {
+  log info "event=stop"
+  end_mysqld
+  exit 0
+}
+
+wipe() {
+  rm -f "$ready"
+  find "$datadir" /run/mysqld -mindepth 1 -delete
+}
+
+# take_request: remembers what the applier asked for; kept until a clone has fulfilled it.
+take_request() {
+  [[ -e $rebuild_request ]] || return 0
+  required=$(tr -d ' \n' < "$rebuild_request")
+  rm -f "$rebuild_request"
+  log info "event=rebuild-requested required=$required"
+}
+
+# serve_once: from nothing to a serving mysqld, until that ends.
+serve_once() {
+  wipe
+  take_request
+  bootstrap || { end_mysqld; return 0; }
+  required=
+  touch "$ready"
+  log info "event=ready gtid_executed=$(local_sql 'SELECT @@global.gtid_executed' | tr -d '\n')"
+  guard &
+  local status=0
+  wait_mysqld || status=$?
+  log warn "event=mysqld-ended status=$status next=wipe-and-clone"
+}
+
+main() {
+  check_settings
+  own "$datadir" /run/mysqld /var/lib/multimed
+  mkdir -p /run/multimed && chmod 0700 /run/multimed
+  required=
+  trap stop TERM INT
+  while :; do
+    serve_once
+    # A failed attempt must not hammer the donors.
+    sleep 1 & wait $! || true
+  done
+}
+
+main
