@@ -1,0 +1,2 @@
+/** The HTTP side of both processes: /live, /ready, /metrics. */
+package multimed.admin;

@@ -1,0 +1,75 @@
+package multimed.apply;
+
+import java.util.Locale;
+import java.util.function.LongSupplier;
+import multimed.admin.Metric;
+import multimed.admin.Metrics;
+import multimed.log.GtidSet;
+import multimed.log.LogEvent.Part;
+
+/** Turns what the apply loop does into metrics. No decisions here. */
+final class ApplyMetrics {
+    private final Metrics metrics;
+    private final LongSupplier clockMicros;
+    private long executed;
+
+    /** @param clockMicros microseconds since 1970, the clock that the master's commit times are compared with */
+    ApplyMetrics(Metrics metrics, LongSupplier clockMicros) {
+        this.metrics = metrics;
+        this.clockMicros = clockMicros;
+        metrics.set(Metric.APPLY_LAG, 0);
+    }
+
+    void part(Part part) {
+        metrics.add(Metric.APPLY_RECORDS, kind(part), 1);
+        metrics.add(Metric.APPLY_ROWS, part.record().getRows().getChangesCount());
+    }
+
+    /** Calls come one at a time, in the order of the commits. */
+    void committed(Part last) {
+        metrics.set(Metric.APPLY_POSITION, ++executed);
+        metrics.add(Metric.APPLY_TRANSACTIONS, kind(last), 1);
+        metrics.observe(Metric.APPLY_COMMIT_TO_VISIBLE, age(last));
+        metrics.set(Metric.APPLY_OFFSET, last.offset() + 1);
+    }
+
+    void skipped() {
+        metrics.add(Metric.APPLY_SKIPPED, 1);
+    }
+
+    /** The oldest transaction that is at hand and not yet visible; null if there is none. */
+    void behind(Part oldest) {
+        metrics.set(Metric.APPLY_LAG, oldest == null ? 0 : age(oldest));
+    }
+
+    /** Where a session begins. */
+    void position(GtidSet executed) {
+        this.executed = executed.count();
+        metrics.set(Metric.APPLY_POSITION, this.executed);
+    }
+
+    /** A transaction had to wait for an earlier one that it may conflict with, while a session was free. */
+    void conflict() {
+        metrics.add(Metric.APPLY_CONFLICTS, 1);
+    }
+
+    void retried(String reason) {
+        metrics.add(Metric.APPLY_RETRIES, reason, 1);
+    }
+
+    void rebuild(Divergence.Reason reason) {
+        metrics.add(Metric.APPLY_REBUILDS, label(reason), 1);
+    }
+
+    private double age(Part part) {
+        return (clockMicros.getAsLong() - part.record().getCommitTimeUs()) / 1e6;
+    }
+
+    private static String kind(Part part) {
+        return part.record().getBodyCase().name().toLowerCase(Locale.ROOT);
+    }
+
+    static String label(Divergence.Reason reason) {
+        return reason.name().toLowerCase(Locale.ROOT);
+    }
+}

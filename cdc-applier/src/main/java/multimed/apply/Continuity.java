@@ -1,0 +1,74 @@
+package multimed.apply;
+
+import multimed.log.Gtid;
+import multimed.log.GtidSet;
+import multimed.log.LogEvent.EpochStarted;
+import multimed.log.LogEvent.Part;
+
+/**
+ * In: the satellite's GTID set when the session began, then the log's events from any offset at or before it. Out: which
+ * transactions to write. Pure. Must never: let a transaction through whose predecessor the satellite lacks.
+ *
+ * <p>A satellite contains a prefix of the master's history. It may be ahead of the log (cloned from the master a moment
+ * ago): what it has is passed over. Once something was written, it contains exactly the log up to there. A capture that
+ * replaces one that is still writing starts with what it knew, and starts again before it writes: only a transaction behind
+ * a start shows that the start holds.
+ */
+final class Continuity {
+    private GtidSet executed;
+    private boolean written;
+    private boolean afterEpochStart;
+    private Divergence unlessCorrected;
+
+    Continuity(GtidSet executed) {
+        this.executed = executed;
+    }
+
+    GtidSet executed() {
+        return executed;
+    }
+
+    void epochStarted(EpochStarted start) {
+        if (!executed.containsAll(start.before())) {
+            throw new Divergence(Divergence.Reason.LACKING, start.before(),
+                    "offset=" + start.offset() + " lacks=" + start.before().minus(executed));
+        }
+        boolean foreign = written && !start.before().containsAll(executed);
+        unlessCorrected = !foreign ? null : new Divergence(Divergence.Reason.FOREIGN, start.before(),
+                "offset=" + start.offset() + " foreign=" + executed.minus(start.before()));
+        afterEpochStart = true;
+    }
+
+    /** False if the satellite has it. */
+    boolean wants(Part part) {
+        if (unlessCorrected != null) {
+            throw unlessCorrected;
+        }
+        if (executed.contains(part.gtid())) {
+            afterEpochStart = false;
+            return false;
+        }
+        if (part.first()) {
+            checkPredecessor(part);
+            afterEpochStart = false;
+        }
+        return true;
+    }
+
+    private void checkPredecessor(Part part) {
+        Gtid previous = part.previous();
+        if (previous == null && !afterEpochStart) {
+            throw Divergence.at(part.gtid(), Divergence.Reason.LACKING,
+                    "the log no longer tells what lies before it");
+        }
+        if (previous != null && !executed.contains(previous)) {
+            throw Divergence.at(previous, Divergence.Reason.LACKING, "is before " + part.gtid() + " and the log has it no longer");
+        }
+    }
+
+    /** The last part was handed to the server; what follows may rely on it, since the server keeps the order. */
+    void written(Gtid gtid) {
+        executed = executed.add(gtid);
+        written = true;
+    }
+}

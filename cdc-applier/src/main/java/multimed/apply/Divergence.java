@@ -1,0 +1,50 @@
+package multimed.apply;
+
+import multimed.log.Gtid;
+import multimed.log.GtidSet;
+
+/**
+ * The satellite can't become what the master is by applying the log. It must be cloned again from a donor that contains
+ * at least {@code required}, so that the same place is not reached twice.
+ */
+final class Divergence extends RuntimeException {
+    enum Reason {
+        /** A row is not there, or already there, or a statement that ran on the master fails. */
+        ROW,
+        STATEMENT,
+        RAW,
+        /** The log no longer has, or never had, a transaction that the satellite lacks. */
+        LACKING,
+        /** The satellite has a transaction that the master never had. */
+        FOREIGN,
+        /** The log itself says so: something that it can't express. */
+        REBUILD_RECORD,
+        /** The log does not keep its own contract at this place. */
+        LOG_BROKEN
+    }
+
+    private final Reason reason;
+    private final GtidSet required;
+
+    Divergence(Reason reason, GtidSet required, String message) {
+        super(message);
+        this.reason = reason;
+        this.required = required;
+    }
+
+    /**
+     * A donor that has this transaction has all before it. What the satellite itself has is not asked for: it may have
+     * something that no donor ever had.
+     */
+    static Divergence at(Gtid gtid, Reason reason, String message) {
+        return new Divergence(reason, GtidSet.EMPTY.add(gtid), "gtid=" + gtid + " " + message);
+    }
+
+    Reason reason() {
+        return reason;
+    }
+
+    GtidSet required() {
+        return required;
+    }
+}

@@ -1,0 +1,132 @@
+package multimed.apply;
+
+import com.google.protobuf.ByteString;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
+import multimed.mysql.PipelinedConnection;
+
+/**
+ * In: statements, each with the row count it must have. Out: one round trip for all of them. The server stops at the first
+ * that fails; a wrong count is found before anything later is sent. So a COMMIT stands first in a packet or alone:
+ * everything it commits was checked in earlier packets.
+ */
+final class Packet {
+    private static final int ANY = -1;
+
+    /** @param done called when its statement has succeeded */
+    record Expectation(int rows, Supplier<String> about, Runnable done, boolean isCommit) {
+        boolean holds(long found) {
+            return rows == ANY || rows == found;
+        }
+
+        ApplyFailure miss(long found, Divergence.Reason reason) {
+            return new ApplyFailure(reason, about.get() + " expected=" + rows + " found=" + found);
+        }
+    }
+
+    private static final Runnable NOTHING = () -> { };
+
+    private final SqlBuffer sql = new SqlBuffer();
+    private final List<Expectation> expectations = new ArrayList<>();
+
+    int bytes() {
+        return sql.length();
+    }
+
+    boolean isEmpty() {
+        return expectations.isEmpty();
+    }
+
+    void add(String text) {
+        next(new Expectation(ANY, () -> text, NOTHING, false));
+        sql.add(text);
+    }
+
+    /** COMMIT, or what else ends a transaction. */
+    void add(String text, Runnable done) {
+        next(new Expectation(ANY, () -> text, done, true));
+        sql.add(text);
+    }
+
+    void add(RowStatement statement) {
+        next(new Expectation(statement.changes(), statement.about(), NOTHING, false));
+        sql.add(statement.sql());
+    }
+
+    /** BINLOG '…' with these events. */
+    void addBinlog(List<ByteString> events) {
+        next(new Expectation(ANY, () -> "row events", NOTHING, false));
+        sql.add("BINLOG '");
+        events.forEach(event -> sql.add('\n').addBase64(event));
+        sql.add("\n'");
+    }
+
+    /** All of another packet's statements. */
+    void add(Packet more) {
+        next(more.expectations.get(0));
+        expectations.addAll(more.expectations.subList(1, more.expectations.size()));
+        sql.add(more.sql);
+    }
+
+    private void next(Expectation expectation) {
+        if (!expectations.isEmpty()) {
+            sql.add(';');
+        }
+        expectations.add(expectation);
+    }
+
+    List<Expectation> expectations() {
+        return expectations;
+    }
+
+    /** Without waiting for anything. */
+    void sendOn(PipelinedConnection connection) throws SQLException {
+        connection.send(sql.array(), sql.length());
+    }
+
+    void clear() {
+        sql.clear();
+        expectations.clear();
+    }
+
+    /** Sends what was added, if anything, checks every result, and leaves the packet empty. */
+    void send(SatelliteSession session, Divergence.Reason reason) throws SQLException, ApplyFailure {
+        if (isEmpty()) {
+            return;
+        }
+        List<Expectation> sent = List.copyOf(expectations);
+        String text = sql.toByteString();
+        clear();
+        int[] results = {0};
+        try {
+            session.execute(text, (place, rows) -> {
+                results[0] = place + 1;
+                check(sent, place, rows, reason);
+            });
+        } catch (SQLException e) {
+            throw failure(sent, e, reason);
+        }
+        if (results[0] != sent.size()) {
+            throw new ApplyFailure(reason, results[0] + " results for " + sent.size() + " statements");
+        }
+    }
+
+    private static void check(List<Expectation> sent, int place, long rows, Divergence.Reason reason) throws ApplyFailure {
+        if (place >= sent.size()) {
+            throw new ApplyFailure(reason, "more results than the " + sent.size() + " statements");
+        }
+        if (!sent.get(place).holds(rows)) {
+            throw sent.get(place).miss(rows, reason);
+        }
+    }
+
+    /** Which statement failed is only certain when there is one, as on the second try; till then the last stands for all. */
+    private static ApplyFailure failure(List<Expectation> sent, SQLException e, Divergence.Reason reason) throws SQLException {
+        if (SqlErrors.sessionLost(e)) {
+            throw e;
+        }
+        return new ApplyFailure(reason, sent.get(sent.size() - 1).about.get(), e);
+    }
+}

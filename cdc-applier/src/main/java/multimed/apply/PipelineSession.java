@@ -1,0 +1,126 @@
+package multimed.apply;
+
+import com.google.protobuf.ByteString;
+import java.sql.SQLException;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+import multimed.mysql.PipelinedConnection;
+import multimed.mysql.Reply;
+
+/** One of the pipeline's sessions: what was sent on it and is not yet answered. {@link #abort} and the clock are for the watcher. */
+final class PipelineSession implements Watched {
+    private final PipelinedConnection connection;
+    private final boolean cascadesAreLogged;
+    private final AtomicLong busySince = new AtomicLong();
+    private final ArrayDeque<Packet.Expectation> expected = new ArrayDeque<>();
+    private final Packet packet = new Packet();
+    private final Packet content = new Packet();
+    private ByteString formatDescription = ByteString.EMPTY;
+    private Map<String, String> altered;
+    Task task;
+    Script script;
+
+    PipelineSession(PipelinedConnection connection, boolean cascadesAreLogged) {
+        this.connection = connection;
+        this.cascadesAreLogged = cascadesAreLogged;
+    }
+
+    PipelinedConnection connection() {
+        return connection;
+    }
+
+    /** The COMMIT of what was executed here; may share its packet with what follows. */
+    void addCommit(Runnable committed) {
+        packet.add("COMMIT", committed);
+        restore();
+    }
+
+    /** BINLOG sets session variables from the events' flags. */
+    private void restore() {
+        if (altered != null) {
+            packet.add(SessionSettings.leave(altered, cascadesAreLogged));
+            altered = null;
+        }
+    }
+
+    void rollBack() throws SQLException {
+        expected.clear();
+        packet.add("ROLLBACK");
+        packet.add("SET gtid_next='AUTOMATIC'");
+        restore();
+        send();
+    }
+
+    /** The next packet of the script. A format description goes alone before the transaction; the session keeps it. */
+    void sendScript(int packetBytes) throws SQLException {
+        content.clear();
+        try {
+            addContent(packetBytes);
+            packet.add(content);
+        } finally {
+            // A commit that stands in the packet goes out even if what should follow can't be made.
+            if (!packet.isEmpty()) {
+                send();
+            }
+        }
+    }
+
+    private void addContent(int packetBytes) {
+        if (script.isRaw() && !script.formatDescription().equals(formatDescription)) {
+            formatDescription = script.formatDescription();
+            content.add("SET gtid_next='AUTOMATIC'");
+            content.addBinlog(List.of(formatDescription));
+        } else {
+            altered = script.isRaw() ? script.settings() : null;
+            script.addTo(content, packetBytes);
+        }
+    }
+
+    void send() throws SQLException {
+        if (expected.isEmpty()) {
+            busySince.set(System.nanoTime() | 1);
+        }
+        packet.sendOn(connection);
+        expected.addAll(packet.expectations());
+        packet.clear();
+    }
+
+    /** The next reply that has come, or null. */
+    Reply reply() throws SQLException {
+        return connection.reply();
+    }
+
+    /** What the reply belongs to. */
+    Packet.Expectation answered(Reply reply) throws SQLException {
+        Packet.Expectation expectation = expected.poll();
+        if (expectation == null) {
+            throw new SQLException("an answer to nothing", "08S01");
+        }
+        if (reply.error() != null) {
+            expected.clear();
+        }
+        busySince.set(expected.isEmpty() ? 0 : System.nanoTime() | 1);
+        return expectation;
+    }
+
+    boolean awaitsNothing() {
+        return expected.isEmpty();
+    }
+
+    @Override
+    public long connectionId() {
+        return connection.id();
+    }
+
+    @Override
+    public long busySinceNanos() {
+        return busySince.get();
+    }
+
+    @Override
+    public void abort() {
+        connection.close();
+    }
+}

@@ -1,0 +1,26 @@
+package multimed.apply;
+
+import java.sql.SQLException;
+import multimed.log.GtidSet;
+
+/**
+ * Asks the satellite's supervisor to throw the data away and clone again: leaves the GTID set that the donor must contain
+ * where the supervisor looks, then shuts mysqld down, which is what starts the rebuild.
+ */
+final class RebuildRequest {
+    private RebuildRequest() {}
+
+    static void send(SatelliteSession session, String file, GtidSet required) throws SQLException {
+        // A GTID that was set and used up would make the server refuse both statements (1837).
+        session.execute("ROLLBACK;SET gtid_next='AUTOMATIC'");
+        try {
+            session.execute("SELECT '" + required + "' INTO DUMPFILE '" + file.replace("'", "''") + "'");
+        } catch (SQLException e) {
+            if (SqlErrors.sessionLost(e)) {
+                throw e;
+            }
+            ApplyLoop.LOG.warn("event=rebuild-file-failed file={} error=\"{}\" next=shutdown", file, e.getMessage());
+        }
+        session.execute("SHUTDOWN");
+    }
+}

@@ -1,0 +1,138 @@
+package multimed.apply;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Properties;
+import multimed.config.Address;
+import multimed.log.GtidSet;
+import multimed.mysql.PipelinedConnection;
+
+/**
+ * In: address and account. Out: plain connections, and sessions that own the satellite. Must never: hand out a session
+ * that another applier may still be writing beside.
+ */
+final class SatelliteConnector {
+    /** Held by the writing session: released by the server when that session's last statement has ended. */
+    private static final String LOCK = "multimed_applier";
+    private static final int LOCK_WAIT_S = 2;
+    private static final int LOGIN_TIMEOUT_MS = 5000;
+
+    private final Address satellite;
+    private final String user;
+    private final String password;
+    private final Properties properties = new Properties();
+
+    SatelliteConnector(Address satellite, String user, String password) {
+        this.satellite = satellite;
+        this.user = user;
+        this.password = password;
+        properties.setProperty("user", user);
+        properties.setProperty("password", password);
+        properties.setProperty("sslMode", "DISABLED");
+        properties.setProperty("allowPublicKeyRetrieval", "true");
+        properties.setProperty("connectTimeout", Integer.toString(LOGIN_TIMEOUT_MS));
+        properties.setProperty("socketTimeout", Integer.toString(LOGIN_TIMEOUT_MS));
+        properties.setProperty("allowMultiQueries", "true");
+        properties.setProperty("useAffectedRows", "false");
+        properties.setProperty("characterEncoding", "ISO-8859-1");
+        properties.setProperty("connectionAttributes", "program_name:multimed-applier");
+    }
+
+    /** A connection for short questions; every answer must come within five seconds. */
+    Connection connect() throws SQLException {
+        return DriverManager.getConnection("jdbc:mysql://" + satellite + "/", properties);
+    }
+
+    /** The session that owns the satellite, or null if another applier still does. */
+    SatelliteSession open() throws SQLException {
+        Connection connection = connect();
+        try {
+            refuseIfNoSatellite(connection);
+            if (!lock(connection)) {
+                connection.close();
+                return null;
+            }
+            return prepared(connection);
+        } catch (SQLException | RuntimeException e) {
+            connection.abort(Runnable::run);
+            throw e;
+        }
+    }
+
+    /** A session of the pipeline's, on the same incarnation as the one that owns the satellite. */
+    PipelineSession openBeside(SatelliteSession owner) throws SQLException {
+        PipelinedConnection connection = PipelinedConnection.open(satellite.host(), satellite.port(), user, password, LOGIN_TIMEOUT_MS);
+        try {
+            if (!owner.identity().incarnation().equals(connection.text(INCARNATION))) {
+                throw new SQLException("the satellite was restarted", "08006");
+            }
+            connection.execute(SessionSettings.baseline(owner.identity().cascadesAreLogged(), false));
+            return new PipelineSession(connection, owner.identity().cascadesAreLogged());
+        } catch (SQLException | RuntimeException e) {
+            connection.close();
+            throw e;
+        }
+    }
+
+    /** Whether this connection's transaction waits for a lock; InnoDB's answer is up to 100 ms old. */
+    boolean waitsForLock(long connectionId) throws SQLException {
+        try (Connection connection = connect()) {
+            return !"0".equals(ask(connection, "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = "
+                    + connectionId + " AND trx_state = 'LOCK WAIT'"));
+        }
+    }
+
+    private static SatelliteSession prepared(Connection connection) throws SQLException {
+        SatelliteSession session = new SatelliteSession(connection, identity(connection));
+        connection.setNetworkTimeout(Runnable::run, 0);
+        session.execute(SessionSettings.baseline(session.identity().cascadesAreLogged(), true));
+        return session;
+    }
+
+    /** An address that leads to a master, or to any server with data of its own, must not be written to, let alone shut down. */
+    private static void refuseIfNoSatellite(Connection connection) throws SQLException {
+        if (!"1".equals(ask(connection, "SELECT @@global.log_bin = 0 AND @@global.read_only = 1"))) {
+            throw new SQLException("this server is no satellite: a satellite has no binlog and is read-only");
+        }
+    }
+
+    private static boolean lock(Connection connection) throws SQLException {
+        return "1".equals(ask(connection, "SELECT GET_LOCK('" + LOCK + "', " + LOCK_WAIT_S + ")"));
+    }
+
+    private static SatelliteSession.Identity identity(Connection connection) throws SQLException {
+        int version = versionNumber(ask(connection, "SELECT VERSION()"));
+        return new SatelliteSession.Identity(
+                ask(connection, INCARNATION),
+                Long.parseLong(ask(connection, "SELECT CONNECTION_ID()")),
+                GtidSet.parse(ask(connection, "SELECT @@global.gtid_executed")),
+                cascadesAreLogged(connection, version),
+                version);
+    }
+
+    /** A nonce per boot; where there is none, the server and when it started, to the second. */
+    private static final String INCARNATION = "SELECT COALESCE(NULLIF(@@global.report_host, ''), CONCAT(@@server_uuid, '@', "
+            + "(SELECT FLOOR(UNIX_TIMESTAMP(NOW(6)) - VARIABLE_VALUE) FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Uptime')))";
+
+    /** 9.7.4 → 90704, as in versioned comments. */
+    static int versionNumber(String version) {
+        String[] parts = version.split("[^0-9]+", 4);
+        return Integer.parseInt(parts[0]) * 10_000 + Integer.parseInt(parts[1]) * 100 + Integer.parseInt(parts[2]);
+    }
+
+    /** From 9.6 on the SQL layer runs cascades and their rows are in the binlog; running them here too would do them twice. */
+    private static boolean cascadesAreLogged(Connection connection, int version) throws SQLException {
+        String inEngine = ask(connection, "SELECT VARIABLE_VALUE FROM performance_schema.global_variables "
+                + "WHERE VARIABLE_NAME = 'innodb_native_foreign_keys'");
+        return version >= 90_600 && !"ON".equals(inEngine);
+    }
+
+    private static String ask(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement(); ResultSet rows = statement.executeQuery(sql)) {
+            return rows.next() ? rows.getString(1) : null;
+        }
+    }
+}

@@ -1,0 +1,30 @@
+package multimed.binlog;
+
+import java.nio.charset.StandardCharsets;
+
+/**
+ * A statement as text. Body: thread id 4, execution time 4, length of schema 1, error code 2, length of the status variables 2,
+ * status variables, schema, zero byte, statement.
+ *
+ * @param sql in the character set of {@code status.characterSetClient}
+ */
+public record QueryEvent(String database, byte[] sql, int errorCode, long timestampMicros, StatusVariables status) {
+
+    public static QueryEvent parse(BinlogEvent event) {
+        ByteCursor body = event.body();
+        body.skip(8);
+        int schemaLength = body.u8();
+        int errorCode = body.u16();
+        StatusVariables status = StatusVariables.parse(body.part(body.u16()));
+        String database = body.text(schemaLength);
+        body.skip(1);
+        byte[] sql = body.bytes(body.remaining());
+        long micros = event.timestampSeconds() * 1_000_000 + status.microseconds();
+        return new QueryEvent(database, sql, errorCode, micros, status);
+    }
+
+    /** The statement byte by byte as Latin-1: good for looking at its ASCII keywords only. */
+    public String ascii() {
+        return new String(sql, StandardCharsets.ISO_8859_1);
+    }
+}

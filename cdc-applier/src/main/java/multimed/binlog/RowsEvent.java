@@ -1,0 +1,94 @@
+package multimed.binlog;
+
+/**
+ * Head of a WRITE/UPDATE/DELETE_ROWS event (version 2): table id 6, flags 2, length of extra data 2 (itself included), extra
+ * data, number of columns, bitmap of the columns present (two for an update), then the rows.
+ */
+public final class RowsEvent {
+    public static final int STMT_END = 0x1;
+    /** Every column is in the image. */
+    public static final int COMPLETE_ROWS = 0x8;
+    /** Written by a server whose SQL layer does the foreign keys' cascades and logs them (9.6 and later). */
+    public static final int SQL_FOREIGN_KEYS = 0x10;
+    private static final int FLAGS_AT = BinlogEvent.HEADER + 6;
+
+    private final BinlogEvent event;
+    private final long tableId;
+    private final int flags;
+    private final boolean allColumns;
+    private final int columns;
+    private final int rowsAt;
+
+    private RowsEvent(BinlogEvent event) {
+        this.event = event;
+        ByteCursor body = event.body();
+        tableId = body.unsigned(6);
+        flags = body.u16();
+        body.skip(body.u16() - 2);
+        columns = body.packedInt();
+        boolean all = allSet(body, columns);
+        if (event.type() == EventType.UPDATE_ROWS || event.type() == EventType.PARTIAL_UPDATE_ROWS) {
+            all &= allSet(body, columns);
+        }
+        allColumns = all;
+        rowsAt = body.position();
+    }
+
+    public static RowsEvent parse(BinlogEvent event) {
+        return new RowsEvent(event);
+    }
+
+    private static boolean allSet(ByteCursor body, int columns) {
+        boolean all = true;
+        for (int i = 0; i < columns; i += 8) {
+            int expected = (1 << Math.min(8, columns - i)) - 1;
+            all &= (body.u8() & expected) == expected;
+        }
+        return all;
+    }
+
+    public BinlogEvent event() {
+        return event;
+    }
+
+    public int type() {
+        return event.type();
+    }
+
+    public long tableId() {
+        return tableId;
+    }
+
+    public int flags() {
+        return flags;
+    }
+
+    /** The last row event of its statement. */
+    public boolean statementEnd() {
+        return (flags & STMT_END) != 0;
+    }
+
+    /** Full row images: every column is in the event. */
+    public boolean allColumns() {
+        return allColumns;
+    }
+
+    public int columns() {
+        return columns;
+    }
+
+    /** The rows themselves. */
+    public ByteCursor rows() {
+        return new ByteCursor(event.bytes(), rowsAt, event.length());
+    }
+
+    /** The event's bytes if it ends its statement, else a copy that does. */
+    public static byte[] endingStatement(BinlogEvent event) {
+        if ((event.bytes()[FLAGS_AT] & STMT_END) != 0) {
+            return event.bytes();
+        }
+        byte[] copy = event.bytes().clone();
+        copy[FLAGS_AT] |= STMT_END;
+        return copy;
+    }
+}

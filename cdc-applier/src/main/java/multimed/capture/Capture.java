@@ -1,0 +1,121 @@
+package multimed.capture;
+
+import java.io.IOException;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import multimed.admin.AdminServer;
+import multimed.admin.Metric;
+import multimed.admin.Metrics;
+import multimed.admin.Readiness;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Entry point of {@code cdc-applier capture}. Runs epoch after epoch: any error but a fatal one ends the epoch, and the next starts
+ * from the log's tail after a pause. Threads: main (binlog to log), debezium, Kafka's sender, gtid-gaps, admin.
+ */
+public final class Capture {
+    private static final Logger log = LoggerFactory.getLogger(Capture.class);
+    private static final long FIRST_PAUSE_MS = 200;
+    private static final long LONGEST_PAUSE_MS = 5000;
+    private static final long GOOD_RUN_NANOS = TimeUnit.SECONDS.toNanos(30);
+    private static final int FATAL = 70;
+    private static final int CANNOT_BIND = 71;
+    private static final int STOP_SECONDS = 10;
+
+    private final CaptureConfig config;
+    private final Metrics metrics = new Metrics();
+    private final Readiness readiness = new Readiness("starting");
+    private final CountDownLatch stop = new CountDownLatch(1);
+    private final CountDownLatch stopped = new CountDownLatch(1);
+    private final PreparedTransactions prepared = new PreparedTransactions();
+    private volatile CaptureRun current;
+
+    private Capture(CaptureConfig config) {
+        this.config = config;
+    }
+
+    /** Runs until stopped; returns the exit status. */
+    public static int run(Map<String, String> env) {
+        return new Capture(CaptureConfig.from(env)).serve();
+    }
+
+    private int serve() {
+        try (AdminServer admin = new AdminServer(config.listen(), readiness, metrics)) {
+            Runtime.getRuntime().addShutdownHook(new Thread(this::stop, "stop"));
+            log.info("capture started master={} kafka={} topic={} status_port={}",
+                    config.master(), config.kafka(), config.topic(), admin.port());
+            warnOfTestSettings();
+            return epochs();
+        } catch (IOException e) {
+            log.error("can't listen address={} error=\"{}\"", config.listen(), e.getMessage());
+            return CANNOT_BIND;
+        } finally {
+            stopped.countDown();
+        }
+    }
+
+    private void warnOfTestSettings() {
+        if (config.testFault().kind() != TestFault.Kind.NONE) {
+            log.warn("TEST-ONLY SETTING {}: this log is wrong on purpose", config.testFault());
+        }
+    }
+
+    private int epochs() {
+        long pause = FIRST_PAUSE_MS;
+        while (stop.getCount() > 0) {
+            long startedAt = System.nanoTime();
+            try (CaptureRun run = new CaptureRun(config, metrics, readiness, prepared)) {
+                current = run;
+                if (stop.getCount() > 0) {
+                    run.run();
+                }
+            } catch (FatalException e) {
+                log.error("capture ends reason=\"{}\"", e.getMessage());
+                return FATAL;
+            } catch (Exception e) {
+                pause = System.nanoTime() - startedAt > GOOD_RUN_NANOS ? FIRST_PAUSE_MS : Math.min(2 * pause, LONGEST_PAUSE_MS);
+                failed(e, pause);
+            }
+            waitForStop(pause);
+        }
+        log.info("capture stopped");
+        return 0;
+    }
+
+    private void failed(Exception e, long pause) {
+        if (stop.getCount() == 0) {
+            return;
+        }
+        metrics.add(Metric.CAPTURE_RECONNECTS, 1);
+        String what = e.toString().lines().findFirst().orElse("");
+        if (readiness.notReady("retrying: " + what)) {
+            log.warn("capture interrupted pause_ms={} error=\"{}\"", pause, what);
+        }
+        log.debug("cause", e);
+    }
+
+    private void waitForStop(long millis) {
+        try {
+            stop.await(millis, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            stop.countDown();
+        }
+    }
+
+    /** On SIGTERM: what was sent to the log is waited for, under a deadline. */
+    private void stop() {
+        stop.countDown();
+        CaptureRun run = current;
+        if (run != null) {
+            run.close();
+        }
+        try {
+            stopped.await(STOP_SECONDS, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,47 @@
+package multimed.capture;
+
+import java.util.Map;
+import multimed.config.Address;
+import multimed.config.Settings;
+
+/**
+ * Everything an operator can set for capture.
+ *
+ * @param largeBytes a transaction longer than this in the binlog is streamed raw, without Debezium and in bounded memory
+ * @param debeziumWaitMs how long a transaction waits for Debezium before it goes out raw and Debezium is restarted
+ * @param testFault test only: how to break the log's contract
+ */
+record CaptureConfig(
+        String kafka, String topic, Address listen, Address master, String user, String password,
+        long retentionHours, long largeBytes, long debeziumWaitMs, TestFault testFault) {
+
+    static CaptureConfig from(Map<String, String> env) {
+        Settings s = new Settings(env);
+        CaptureConfig config = new CaptureConfig(
+                s.addresses("KAFKA_BOOTSTRAP", "kafka:9092"),
+                s.text("LOG_TOPIC", "multimed.log"),
+                s.address("STATUS_LISTEN", "0.0.0.0:8080"),
+                new Address(s.required("MASTER_HOST"), s.port("MASTER_PORT", 3306)),
+                s.text("CAPTURE_USER", "multimed_capture"),
+                s.secret("CAPTURE_PASSWORD"),
+                s.number("LOG_RETENTION_HOURS", 168, 1, 24 * 3650),
+                s.number("CAPTURE_LARGE_BYTES", 4 * 1024 * 1024, 64 * 1024, 256L * 1024 * 1024),
+                s.number("CAPTURE_DEBEZIUM_WAIT_MS", 5000, 10, 600_000),
+                testFault(s));
+        s.check();
+        return config;
+    }
+
+    private static TestFault testFault(Settings s) {
+        try {
+            return TestFault.parse(s.text("CAPTURE_TEST_FAULT", ""));
+        } catch (IllegalArgumentException e) {
+            return s.mistake("CAPTURE_TEST_FAULT is " + e.getMessage(), TestFault.parse(""));
+        }
+    }
+
+    String jdbcUrl() {
+        return "jdbc:mysql://" + master + "/?sslMode=DISABLED&allowPublicKeyRetrieval=true&connectTimeout=5000&socketTimeout=30000"
+                + "&characterEncoding=UTF-8&connectionTimeZone=UTC";
+    }
+}

@@ -1,0 +1,166 @@
+package multimed.capture;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import multimed.admin.Metric;
+import multimed.admin.Metrics;
+import multimed.admin.Readiness;
+import multimed.capture.LogTail.State;
+import multimed.log.GtidSet;
+import multimed.log.LogTopic;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.common.config.TopicConfig;
+import org.apache.kafka.common.errors.TopicExistsException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One epoch: from reading the log's tail to the first error. In: a master and a log. Out: the log continued without gap or
+ * duplicate. Must never: write before it has claimed an epoch above all others, or go on from a set that it did not read from the log.
+ */
+final class CaptureRun implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(CaptureRun.class);
+    private static final int MAX_CLAIMS = 100;
+    private static final int SET_CHECKS = 50;
+
+    private final CaptureConfig config;
+    private final Metrics metrics;
+    private final Readiness readiness;
+    private final PreparedTransactions prepared;
+    private volatile Spine spine;
+    private volatile boolean closed;
+
+    /** An epoch that is this run's own, and what lies before it. */
+    private record Claim(long number, GtidSet set, LogWriter writer) {}
+
+    CaptureRun(CaptureConfig config, Metrics metrics, Readiness readiness, PreparedTransactions prepared) {
+        this.config = config;
+        this.metrics = metrics;
+        this.readiness = readiness;
+        this.prepared = prepared;
+    }
+
+    /** Returns when closed, throws otherwise. */
+    void run() throws Exception {
+        readiness.notReady("connecting to the log");
+        createTopic();
+        try (LogTail tail = new LogTail(config)) {
+            State state = tail.read();
+            readiness.notReady("connecting to the master");
+            try (Master master = new Master(config)) {
+                master.requireSettings();
+                GtidSet set = startSet(state, master);
+                Claim claim = claim(tail, state.epoch(), set, master.serverUuid());
+                try (LogWriter writer = claim.writer()) {
+                    stream(claim, tail, master);
+                }
+            }
+        }
+    }
+
+    private void createTopic() throws ExecutionException, InterruptedException {
+        NewTopic topic = new NewTopic(config.topic(), Optional.of(1), Optional.empty()).configs(Map.of(
+                TopicConfig.CLEANUP_POLICY_CONFIG, TopicConfig.CLEANUP_POLICY_DELETE,
+                TopicConfig.RETENTION_MS_CONFIG, Long.toString(config.retentionHours() * 3_600_000),
+                TopicConfig.RETENTION_BYTES_CONFIG, "-1",
+                TopicConfig.MAX_MESSAGE_BYTES_CONFIG, Integer.toString(LogTopic.MAX_RECORD_BYTES)));
+        Map<String, Object> settings = Map.of(
+                AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, config.kafka(), AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 15_000,
+                AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, 10_000);
+        try (Admin admin = Admin.create(settings)) {
+            admin.createTopics(List.of(topic)).all().get();
+            log.info("topic created name={} retention_hours={}", config.topic(), config.retentionHours());
+        } catch (ExecutionException e) {
+            if (!(e.getCause() instanceof TopicExistsException)) {
+                throw e;
+            }
+        }
+    }
+
+    /** What the log contains, or for a new log what the master has; plus what the master can't deliver any more. */
+    private GtidSet startSet(State state, Master master) throws Exception {
+        if (state.set() == null) {
+            GtidSet set = master.executed();
+            log.info("the log is empty, starting at the master's position gtids={}", set);
+            return set;
+        }
+        requireContained(state.set(), master);
+        GtidSet purged = master.purged();
+        if (!state.set().containsAll(purged)) {
+            log.warn("the master purged transactions that the log lacks, satellites that lack them clone again gtids={}",
+                    purged.minus(state.set()));
+        }
+        return state.set().union(purged);
+    }
+
+    /** A transaction is sent to replicas an instant before the master's own set has it, so this is tried for 5 s. */
+    private static void requireContained(GtidSet set, Master master) throws Exception {
+        for (int i = 0; i < SET_CHECKS; i++) {
+            if (master.executed().containsAll(set)) {
+                return;
+            }
+            Thread.sleep(100);
+        }
+        throw new FatalException("the log has transactions that the master lacks: " + set.minus(master.executed())
+                + "; is this another master, or one restored from a backup? Remove the topic to start anew");
+    }
+
+    /** Appends an epoch start, and again with a higher number or set until nobody else's lies before it unseen. */
+    private Claim claim(LogTail tail, long highest, GtidSet set, String serverUuid) throws Exception {
+        long number = highest + 1;
+        for (int i = 0; i < MAX_CLAIMS; i++) {
+            LogWriter writer = new LogWriter(config, number, metrics);
+            boolean kept = false;
+            try {
+                long own = writer.appendEpochStart(set, serverUuid);
+                State before = tail.readUpTo(own);
+                if (before.epoch() < number && (before.set() == null || set.containsAll(before.set()))) {
+                    kept = true;
+                    log.info("epoch started epoch={} offset={} gtids={}", number, own, set);
+                    return new Claim(number, set, writer);
+                }
+                number = Math.max(number, before.epoch()) + 1;
+                set = before.set() == null ? set : set.union(before.set());
+            } finally {
+                if (!kept) {
+                    writer.close();
+                }
+            }
+        }
+        throw new IllegalStateException("other captures keep starting");
+    }
+
+    private void stream(Claim claim, LogTail tail, Master master) throws Exception {
+        metrics.set(Metric.CAPTURE_EPOCH, claim.number());
+        metrics.set(Metric.CAPTURE_POSITION, claim.set().count());
+        Collations collations = master.collations();
+        Classifier classifier = new Classifier(collations, master.systemTimeZone());
+        try (RowSource rows = new RowSource(config, metrics);
+                GeneratedColumns generated = new GeneratedColumns(config);
+                GtidGaps gaps = new GtidGaps(config)) {
+            EpochKeeper epoch = new EpochKeeper(
+                    claim.writer(), tail, gaps, claim.number(), claim.set(), master.serverUuid(), metrics, readiness);
+            Sequencer sequencer = new Sequencer(config, classifier, new ColumnKinds(collations), generated, rows,
+                    new TransactionWriter(claim.writer(), metrics), epoch, prepared);
+            prepared.resumeFrom(claim.set());
+            spine = new Spine(config, claim.set(), sequencer);
+            if (!closed) {
+                spine.run();
+            }
+        }
+    }
+
+    /** May be called from another thread; the transaction in hand is dropped if it is not complete. */
+    @Override
+    public void close() {
+        closed = true;
+        Spine s = spine;
+        if (s != null) {
+            s.close();
+        }
+    }
+}

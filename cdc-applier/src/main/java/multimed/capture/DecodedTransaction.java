@@ -1,0 +1,17 @@
+package multimed.capture;
+
+import java.util.List;
+import multimed.log.Gtid;
+import org.apache.kafka.connect.data.Struct;
+
+/**
+ * What Debezium said about one transaction.
+ *
+ * @param complete as many rows as its END announced, none dropped
+ */
+record DecodedTransaction(Gtid gtid, List<Row> rows, boolean complete) {
+
+    enum Operation { INSERT, UPDATE, DELETE }
+
+    record Row(String database, String table, Operation operation, Struct before, Struct after) {}
+}

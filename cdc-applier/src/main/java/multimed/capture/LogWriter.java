@@ -1,0 +1,158 @@
+package multimed.capture;
+
+import java.time.Duration;
+import java.util.Properties;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
+import multimed.admin.Metric;
+import multimed.admin.Metrics;
+import multimed.log.Gtid;
+import multimed.log.GtidSet;
+import multimed.log.LogTopic;
+import multimed.log.proto.EpochStart;
+import multimed.log.proto.LogRecord;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/**
+ * In: records in order. Out: the same records in the log, in order, none lost: after the first failure nothing more is accepted,
+ * and {@link #check()} throws. Sends without waiting; one thread calls, Kafka's own thread reports.
+ *
+ * <p>While capture is alone, the offsets of its records follow each other. A step says that somebody else wrote: see
+ * {@link #intruder()}.
+ */
+final class LogWriter implements AutoCloseable {
+    private final KafkaProducer<byte[], byte[]> producer;
+    private final String topic;
+    private final long epoch;
+    private final Metrics metrics;
+    private final AtomicLong sent = new AtomicLong();
+    private final AtomicLong acknowledged = new AtomicLong();
+    private volatile long lastAckNanos = System.nanoTime();
+    private volatile Exception failure;
+    private volatile long lastOffset = -1;
+    private volatile Range intruder;
+
+    /** Offsets [from, end) that are not this writer's. */
+    record Range(long from, long end) {}
+
+    LogWriter(CaptureConfig config, long epoch, Metrics metrics) {
+        this.topic = config.topic();
+        this.epoch = epoch;
+        this.metrics = metrics;
+        producer = new KafkaProducer<>(settings(config), new ByteArraySerializer(), new ByteArraySerializer());
+    }
+
+    private static Properties settings(CaptureConfig config) {
+        Properties p = new Properties();
+        p.put(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, config.kafka());
+        p.put(ProducerConfig.ACKS_CONFIG, "all");
+        p.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true);
+        // With idempotence Kafka keeps the order for up to 5 requests in flight.
+        p.put(ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, 5);
+        p.put(ProducerConfig.LINGER_MS_CONFIG, 0);
+        p.put(ProducerConfig.BATCH_SIZE_CONFIG, LogTopic.RECORD_BYTES);
+        p.put(ProducerConfig.COMPRESSION_TYPE_CONFIG, "lz4");
+        p.put(ProducerConfig.BUFFER_MEMORY_CONFIG, (long) LogTopic.MAX_RECORD_BYTES);
+        p.put(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, LogTopic.MAX_RECORD_BYTES);
+        p.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, 30_000);
+        p.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, 10_000);
+        p.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, 30_000);
+        p.put(ProducerConfig.RECONNECT_BACKOFF_MS_CONFIG, 50);
+        p.put(ProducerConfig.RECONNECT_BACKOFF_MAX_MS_CONFIG, 1000);
+        return p;
+    }
+
+    /** Appends the start of this writer's epoch and waits for its offset. */
+    long appendEpochStart(GtidSet set, String serverUuid) throws InterruptedException, ExecutionException, TimeoutException {
+        LogRecord record = epochStart(set, serverUuid);
+        RecordMetadata at = producer.send(new ProducerRecord<>(topic, 0, null, record.toByteArray()), (m, e) -> done(m, e, 0, false))
+                .get(40, TimeUnit.SECONDS);
+        count(record);
+        return at.offset();
+    }
+
+    /** Repeats the start of the epoch between two transactions; chunks without their last one are void then. */
+    void repeatEpochStart(GtidSet set, String serverUuid) {
+        append(epochStart(set, serverUuid), 0, false);
+    }
+
+    private LogRecord epochStart(GtidSet set, String serverUuid) {
+        EpochStart start = EpochStart.newBuilder().setGtidSet(set.toString()).setServerUuid(serverUuid).build();
+        return LogRecord.newBuilder().setEpoch(epoch).setLastChunk(true).setEpochStart(start).build();
+    }
+
+    /** Appends a chunk; the epoch is filled in here. */
+    void append(LogRecord.Builder record, Gtid gtid, Gtid previous, long commitMicros) {
+        record.setEpoch(epoch).setGtid(gtid.toString()).setCommitTimeUs(commitMicros);
+        if (previous != null) {
+            record.setPreviousGtid(previous.toString());
+        }
+        append(record.build(), commitMicros, record.getLastChunk());
+    }
+
+    private void append(LogRecord record, long commitMicros, boolean endsTransaction) {
+        check();
+        sent.incrementAndGet();
+        long sentAt = System.nanoTime();
+        producer.send(
+                new ProducerRecord<>(topic, 0, null, record.toByteArray()),
+                (metadata, error) -> {
+                    acknowledged.incrementAndGet();
+                    metrics.observe(Metric.CAPTURE_ACKNOWLEDGE, (System.nanoTime() - sentAt) / 1e9);
+                    done(metadata, error, commitMicros, endsTransaction);
+                });
+        count(record);
+    }
+
+    private void count(LogRecord record) {
+        metrics.add(Metric.CAPTURE_RECORDS, record.getBodyCase().name().toLowerCase(), 1);
+        metrics.add(Metric.CAPTURE_BYTES, record.getSerializedSize());
+    }
+
+    private void done(RecordMetadata metadata, Exception error, long commitMicros, boolean endsTransaction) {
+        if (error != null) {
+            failure = failure == null ? error : failure;
+            return;
+        }
+        lastAckNanos = System.nanoTime();
+        if (lastOffset >= 0 && metadata.offset() != lastOffset + 1) {
+            intruder = new Range(lastOffset + 1, metadata.offset());
+        }
+        lastOffset = metadata.offset();
+        if (endsTransaction) {
+            metrics.observe(Metric.CAPTURE_LAG, (System.currentTimeMillis() * 1000 - commitMicros) / 1e6);
+        }
+    }
+
+    /** Throws if a record could not be written. */
+    void check() {
+        Exception e = failure;
+        if (e != null) {
+            throw new IllegalStateException("log not written: " + e.getMessage(), e);
+        }
+    }
+
+    /** How long records have been waiting for the log without any progress. */
+    Duration stalled() {
+        long waiting = sent.get() - acknowledged.get();
+        return waiting <= 0 ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - lastAckNanos);
+    }
+
+    /** Offsets between this writer's records that somebody else wrote, once; null if none since the last call. */
+    Range intruder() {
+        Range range = intruder;
+        intruder = null;
+        return range;
+    }
+
+    @Override
+    public void close() {
+        producer.close(failure == null ? Duration.ofSeconds(5) : Duration.ZERO);
+    }
+}

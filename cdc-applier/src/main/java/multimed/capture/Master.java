@@ -1,0 +1,117 @@
+package multimed.capture;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.HashMap;
+import java.util.Map;
+import multimed.log.GtidSet;
+
+/** Questions to the master over JDBC. One connection, one thread; closed after any error. */
+final class Master implements AutoCloseable {
+    private final Connection connection;
+
+    /** How many columns a table has, and how many of them are generated. */
+    record Columns(int all, int generated) {
+        static Columns plain(int all) {
+            return new Columns(all, 0);
+        }
+    }
+
+    /** How far a master has written: its set and, read after it, the end of its binlog. */
+    record Position(GtidSet executed, String file, long offset) {}
+
+    Master(CaptureConfig config) throws SQLException {
+        connection = DriverManager.getConnection(config.jdbcUrl(), config.user(), config.password());
+    }
+
+    GtidSet executed() throws SQLException {
+        return GtidSet.parse(value("SELECT @@GLOBAL.gtid_executed"));
+    }
+
+    GtidSet purged() throws SQLException {
+        return GtidSet.parse(value("SELECT @@GLOBAL.gtid_purged"));
+    }
+
+    String serverUuid() throws SQLException {
+        return value("SELECT @@GLOBAL.server_uuid");
+    }
+
+    /** The name of the zone that SYSTEM stands for. */
+    String systemTimeZone() throws SQLException {
+        return value("SELECT @@GLOBAL.system_time_zone");
+    }
+
+    void requireSettings() throws SQLException {
+        require("log_bin", "1");
+        require("gtid_mode", "ON");
+        require("binlog_format", "ROW");
+        require("binlog_row_image", "FULL");
+    }
+
+    private void require(String variable, String wanted) throws SQLException {
+        String is = value("SELECT @@GLOBAL." + variable);
+        if (!wanted.equals(is)) {
+            throw new FatalException("the master runs with " + variable + "=" + is + ", needed is " + wanted);
+        }
+    }
+
+    Position position() throws SQLException {
+        GtidSet executed = executed();
+        try (Statement s = connection.createStatement(); ResultSet r = s.executeQuery(binlogStatus())) {
+            if (!r.next()) {
+                throw new SQLException("the master has no binlog status");
+            }
+            return new Position(executed, r.getString(1), r.getLong(2));
+        }
+    }
+
+    private String binlogStatus() throws SQLException {
+        var meta = connection.getMetaData();
+        boolean renamed = meta.getDatabaseMajorVersion() * 100 + meta.getDatabaseMinorVersion() >= 804;
+        return renamed ? "SHOW BINARY LOG STATUS" : "SHOW MASTER STATUS";
+    }
+
+    Columns columns(String database, String table) throws SQLException {
+        String query = "SELECT COUNT(*), COALESCE(SUM(GENERATION_EXPRESSION <> ''), 0) FROM information_schema.COLUMNS"
+                + " WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?";
+        try (PreparedStatement s = connection.prepareStatement(query)) {
+            s.setString(1, database);
+            s.setString(2, table);
+            try (ResultSet r = s.executeQuery()) {
+                r.next();
+                return new Columns(r.getInt(1), r.getInt(2));
+            }
+        }
+    }
+
+    Collations collations() throws SQLException {
+        Map<Integer, Collations.Collation> byNumber = new HashMap<>();
+        String query = "SELECT ID, COLLATION_NAME, CHARACTER_SET_NAME FROM information_schema.COLLATIONS";
+        try (Statement s = connection.createStatement(); ResultSet r = s.executeQuery(query)) {
+            while (r.next()) {
+                byNumber.put(r.getInt(1), new Collations.Collation(r.getString(2), r.getString(3)));
+            }
+        }
+        return new Collations(byNumber);
+    }
+
+    private String value(String query) throws SQLException {
+        try (Statement s = connection.createStatement(); ResultSet r = s.executeQuery(query)) {
+            r.next();
+            return r.getString(1);
+        }
+    }
+
+    @Override
+    public void close() {
+        try {
+            connection.close();
+        } catch (SQLException e) {
+            // the server ends the session when the socket is gone
+        }
+    }
+}

@@ -1,0 +1,112 @@
+package multimed.capture;
+
+import com.google.protobuf.ByteString;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import multimed.binlog.BinlogEvent;
+import multimed.binlog.EventType;
+import multimed.binlog.RowsEvent;
+import multimed.binlog.TableMap;
+import multimed.log.proto.Raw;
+
+/**
+ * In: the table maps and row events of one transaction, one by one. Out: chunks of bounded size, each of which replays alone: it
+ * repeats the table maps of the statement it is in the middle of, and its last row event ends the statement. Holds one chunk.
+ * Must never: separate a row event from its table maps, but an event too large for a chunk is cut into pieces.
+ */
+final class RawChunks {
+    private final ByteString formatDescription;
+    private final String reason;
+    private final int limit;
+    private final Consumer<Raw> out;
+    private Map<String, String> session = Map.of();
+    private final Map<Long, ByteString> statementMaps = new LinkedHashMap<>();
+    private final List<ByteString> events = new ArrayList<>();
+    private BinlogEvent openRow;
+    private boolean mapsInChunk;
+    private int size;
+
+    RawChunks(byte[] formatDescription, String reason, int limit, Consumer<Raw> out) {
+        this.formatDescription = ByteString.copyFrom(formatDescription);
+        this.reason = reason;
+        this.limit = limit;
+        this.out = out;
+    }
+
+    /** Before the first event. */
+    void session(Map<String, String> settings) {
+        session = settings;
+    }
+
+    void add(BinlogEvent event) {
+        if (event.type() == EventType.TABLE_MAP) {
+            statementMaps.put(TableMap.parse(event).tableId(), ByteString.copyFrom(event.bytes()));
+        } else if (EventType.isRows(event.type())) {
+            rows(event);
+        } else {
+            throw new IllegalArgumentException("event type " + event.type() + " does not replay");
+        }
+    }
+
+    private void rows(BinlogEvent event) {
+        if (size > 0 && size + event.length() > limit) {
+            flush();
+        }
+        if (!mapsInChunk) {
+            statementMaps.values().forEach(this::push);
+            mapsInChunk = true;
+        }
+        if (event.length() > limit) {
+            cut(RowsEvent.endingStatement(event));
+        } else {
+            push(ByteString.copyFrom(event.bytes()));
+            openRow = event;
+        }
+        if (RowsEvent.parse(event).statementEnd()) {
+            statementMaps.clear();
+            mapsInChunk = false;
+            openRow = null;
+        }
+    }
+
+    private void push(ByteString event) {
+        events.add(event);
+        size += event.size();
+    }
+
+    private void cut(byte[] event) {
+        for (int from = 0; from < event.length; from += limit) {
+            int length = Math.min(limit, event.length - from);
+            push(ByteString.copyFrom(event, from, length));
+            give(from + length < event.length);
+        }
+        openRow = null;
+        mapsInChunk = false;
+    }
+
+    /** Gives out what is left; the transaction has no more events. */
+    void finish() {
+        if (size > 0) {
+            flush();
+        }
+    }
+
+    private void flush() {
+        if (openRow != null) {
+            events.set(events.size() - 1, ByteString.copyFrom(RowsEvent.endingStatement(openRow)));
+        }
+        openRow = null;
+        mapsInChunk = false;
+        give(false);
+    }
+
+    private void give(boolean cut) {
+        out.accept(Raw.newBuilder().setFormatDescription(formatDescription).setReason(reason).putAllSession(session)
+                .addAllEvents(events).setLastEventCut(cut).build());
+        events.clear();
+        size = 0;
+    }
+}

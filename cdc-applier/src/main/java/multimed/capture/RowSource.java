@@ -1,0 +1,123 @@
+package multimed.capture;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import multimed.admin.Metric;
+import multimed.admin.Metrics;
+import multimed.capture.DebeziumDecoder.Answer;
+import multimed.log.Gtid;
+import multimed.log.GtidSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps a Debezium engine running for capture: starts a new one, with growing pauses, when the old one failed, was late or was
+ * spoiled by a DDL. In: what capture passes by. Out: decoded rows. Used by capture's thread only.
+ */
+final class RowSource implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(RowSource.class);
+    private static final long FIRST_PAUSE_MS = 500;
+    private static final long LONGEST_PAUSE_MS = 30_000;
+    private static final long GOOD_RUN_MS = 60_000;
+
+    private final CaptureConfig config;
+    private final Metrics metrics;
+    private final List<Gtid> statementsSinceStart = new ArrayList<>();
+    private DebeziumDecoder decoder;
+    private boolean windowChecked;
+    private boolean caughtUp;
+    private long startedAt;
+    private long pauseMs = FIRST_PAUSE_MS;
+    private long nextStartAt;
+
+    RowSource(CaptureConfig config, Metrics metrics) {
+        this.config = config;
+        this.metrics = metrics;
+    }
+
+    /**
+     * Capture has reached the master's present. Only then is Debezium of use: it starts from there. It also keeps it away from what
+     * lies behind: a row that is too large for both of them in memory goes through the spine alone after a restart.
+     */
+    void caughtUp() {
+        caughtUp = true;
+        tick();
+    }
+
+    /** Debezium's rows of the transaction, or why there are none. */
+    Answer take(Gtid wanted, GtidSet done) throws InterruptedException {
+        tick();
+        if (decoder == null && !caughtUp) {
+            return Answer.without("catching_up");
+        }
+        if (decoder == null) {
+            return Answer.without("debezium_down");
+        }
+        long waitsSince = System.nanoTime();
+        Answer answer = decoder.take(wanted, done::contains);
+        metrics.observe(Metric.CAPTURE_DECODE_WAIT, (System.nanoTime() - waitsSince) / 1e9);
+        if (answer.reason().equals("debezium_silent") || answer.reason().equals("debezium_late")) {
+            restart(answer.reason());
+        }
+        return answer;
+    }
+
+    /** A statement passed by in the binlog; it may be a DDL. */
+    void statement(Gtid gtid) {
+        if (decoder == null) {
+            return;
+        }
+        if (decoder.window() == null) {
+            statementsSinceStart.add(gtid);
+        } else if (decoder.window().spoiledBy(gtid)) {
+            restart("ddl");
+        }
+    }
+
+    /** To be called now and then. */
+    void tick() {
+        if (decoder == null) {
+            if (caughtUp && now() >= nextStartAt) {
+                start();
+            }
+        } else if (decoder.failure() != null) {
+            log.warn("debezium stopped reason=\"{}\"", decoder.failure());
+            restart("failed");
+        } else if (!windowChecked && decoder.window() != null) {
+            windowChecked = true;
+            if (statementsSinceStart.stream().anyMatch(decoder.window()::spoiledBy)) {
+                restart("ddl");
+            }
+            statementsSinceStart.clear();
+        }
+    }
+
+    private void start() {
+        statementsSinceStart.clear();
+        windowChecked = false;
+        startedAt = now();
+        decoder = new DebeziumDecoder(config);
+    }
+
+    private void restart(String reason) {
+        metrics.add(Metric.CAPTURE_DEBEZIUM_RESTARTS, reason, 1);
+        pauseMs = now() - startedAt > GOOD_RUN_MS ? FIRST_PAUSE_MS : Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+        nextStartAt = now() + pauseMs;
+        log.warn("restarting debezium reason={} pause_ms={}", reason, pauseMs);
+        decoder.close();
+        decoder = null;
+    }
+
+    private static long now() {
+        return Duration.ofNanos(System.nanoTime()).toMillis();
+    }
+
+    @Override
+    public void close() {
+        if (decoder != null) {
+            decoder.close();
+            decoder = null;
+        }
+    }
+}

@@ -1,0 +1,163 @@
+package multimed.capture;
+
+import com.google.protobuf.ByteString;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import multimed.binlog.QueryEvent;
+import multimed.binlog.StatusVariables;
+import multimed.capture.Collations.Collation;
+import multimed.capture.Verdict.AsEmpty;
+import multimed.capture.Verdict.AsRebuild;
+import multimed.capture.Verdict.AsStatement;
+import multimed.capture.Verdict.AsStatementThenRaw;
+import multimed.capture.Verdict.AsXaCommit;
+import multimed.capture.Verdict.AsXaRollback;
+import multimed.log.LogTopic;
+import multimed.log.proto.Statement;
+
+/**
+ * In: a query event that is a transaction by itself. Out: the statement with its session settings, or why it can't be replayed as
+ * text. Pure.
+ */
+final class Statements {
+    private static final int ROOM_FOR_SETTINGS = 64 * 1024;
+
+    private final Collations collations;
+    private final String systemTimeZone;
+
+    Statements(Collations collations, String systemTimeZone) {
+        this.collations = collations;
+        this.systemTimeZone = systemTimeZone;
+    }
+
+    Verdict verdict(QueryEvent query) {
+        String upper = query.ascii().stripLeading().toUpperCase(Locale.ROOT);
+        if (upper.startsWith("XA ROLLBACK ")) {
+            return new AsXaRollback(xid(query));
+        }
+        if (upper.startsWith("XA COMMIT ")) {
+            return new AsXaCommit(xid(query));
+        }
+        if (isTemporary(upper)) {
+            return new AsEmpty();
+        }
+        String obstacle = obstacle(query, upper);
+        return obstacle != null ? new AsRebuild(obstacle + ": " + shortened(query)) : new AsStatement(statement(query));
+    }
+
+    /** CREATE TABLE … START TRANSACTION, as the binlog has CREATE TABLE … SELECT: what follows are its rows. */
+    Verdict opening(QueryEvent query, byte[] formatDescription) {
+        Verdict verdict = verdict(query);
+        boolean serversText = isAscii(query.sql()) || collations.exactInUtf8(query.status().clientCharset());
+        // The server escapes with backslashes whatever the sql_mode is.
+        boolean readAsWritten = !SqlWords.noBackslashEscapes(query) || query.ascii().indexOf('\\') < 0;
+        if (!(verdict instanceof AsStatement whole) || !serversText || !readAsWritten) {
+            return verdict instanceof AsRebuild ? verdict : new AsRebuild("text of the server's own: " + shortened(query));
+        }
+        return new AsStatementThenRaw(whole.statement().toBuilder().setFormatDescription(ByteString.copyFrom(formatDescription)).build());
+    }
+
+    boolean opensTransaction(QueryEvent query) {
+        String charset = collations.get(query.status().clientCharset()).map(Collation::charset).orElse("");
+        List<String> words = SqlWords.of(query, charset);
+        int start = words.indexOf("START");
+        return words.size() > 2 && words.subList(0, 2).equals(List.of("CREATE", "TABLE"))
+                && start > 0 && start + 1 < words.size() && words.get(start + 1).equals("TRANSACTION");
+    }
+
+    /** X'…',X'…',n as XA START, XA COMMIT and XA ROLLBACK have it. */
+    static String xid(QueryEvent query) {
+        return query.ascii().strip().split("\\s+", 3)[2];
+    }
+
+    /** A temporary table is seen by its session only. */
+    private static boolean isTemporary(String upper) {
+        return upper.startsWith("DROP TEMPORARY TABLE") || upper.startsWith("DROP /*!40005 TEMPORARY */ TABLE")
+                || upper.startsWith("CREATE TEMPORARY TABLE") || upper.startsWith("ALTER TEMPORARY TABLE");
+    }
+
+    private String obstacle(QueryEvent query, String upper) {
+        StatusVariables status = query.status();
+        if (upper.startsWith("XA ")) {
+            return "unknown";
+        }
+        if (query.errorCode() != 0) {
+            return "ended with error " + query.errorCode();
+        }
+        if (status.unknownCode() >= 0) {
+            return "unknown status variable " + status.unknownCode();
+        }
+        if (query.sql().length > LogTopic.MAX_RECORD_BYTES - ROOM_FOR_SETTINGS) {
+            return "longer than a record";
+        }
+        String text = Obstacles.of(query, collations.get(status.clientCharset()).map(Collation::charset).orElse("unknown"));
+        if (text != null) {
+            return text;
+        }
+        if (status.timeZone().equals("SYSTEM") && !systemTimeZone.equals("UTC")) {
+            return "depends on the master's system time zone " + systemTimeZone;
+        }
+        return settings(status) == null ? "unknown collation" : definerObstacle(status, upper);
+    }
+
+    /** Who CURRENT_USER was can't be replayed: the text must name the definer itself. */
+    private static String definerObstacle(StatusVariables status, String upper) {
+        boolean stored = upper.matches("(?s)(CREATE|ALTER)\\b.{0,200}?\\b(VIEW|PROCEDURE|FUNCTION)\\b.*");
+        boolean named = upper.contains("DEFINER") && !upper.contains("CURRENT_USER");
+        return stored && !named && !status.invoker().isEmpty() ? "definer not in the text" : null;
+    }
+
+    private static boolean isAscii(byte[] bytes) {
+        for (byte b : bytes) {
+            if (b < 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private Statement statement(QueryEvent query) {
+        return Statement.newBuilder()
+                .setSql(ByteString.copyFrom(query.sql()))
+                .setDatabase(query.database())
+                .putAllSession(settings(query.status()))
+                .setTimestampUs(query.timestampMicros())
+                .build();
+    }
+
+    /** Session variables by name in literal form; null if one can't be named. */
+    private Map<String, String> settings(StatusVariables status) {
+        Map<String, String> settings = new TreeMap<>();
+        for (Map.Entry<String, Long> e : status.numbers().entrySet()) {
+            String literal = literal(e.getKey(), e.getValue());
+            if (literal == null) {
+                return null;
+            }
+            settings.put(e.getKey(), literal);
+        }
+        Collation client = collations.get(status.clientCharset()).orElse(null);
+        if (client == null) {
+            return null;
+        }
+        settings.put("character_set_client", client.charset());
+        settings.put("time_zone", status.timeZone().isEmpty() || status.timeZone().equals("SYSTEM") ? "+00:00" : status.timeZone());
+        return settings;
+    }
+
+    private String literal(String name, long value) {
+        return switch (name) {
+            case "collation_connection", "collation_server", "collation_database", "default_collation_for_utf8mb4" ->
+                collations.get(value).map(Collation::name).orElse(null);
+            default -> Long.toUnsignedString(value);
+        };
+    }
+
+    /** The beginning of the text, for an operator. */
+    static String shortened(QueryEvent query) {
+        String text = new String(query.sql(), StandardCharsets.UTF_8).replaceAll("\\s+", " ").strip();
+        return text.length() <= 80 ? text : text.substring(0, 80) + "…";
+    }
+}

@@ -1,0 +1,77 @@
+package multimed.log;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import java.util.List;
+import java.util.Properties;
+import multimed.log.proto.LogRecord;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/** How the log lies in Kafka: one partition, values are {@link LogRecord}s, no keys, no consumer groups. */
+public final class LogTopic {
+    /** Records stay below this but for a longer Statement; Kafka's default limits hold it. */
+    public static final int RECORD_BYTES = 512 * 1024;
+
+    /** The topic's max.message.bytes: the longest Statement that can pass. */
+    public static final int MAX_RECORD_BYTES = 64 * 1024 * 1024;
+
+    private LogTopic() {}
+
+    /** The one partition whose offsets are the total order. */
+    public static TopicPartition partition(String topic) {
+        return new TopicPartition(topic, 0);
+    }
+
+    /** A consumer that is assigned the log and stands nowhere yet: seek first. Owned by one thread. */
+    public static KafkaConsumer<byte[], byte[]> consumer(String bootstrap, String topic) {
+        Properties p = settings(bootstrap);
+        p.put(ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG, 4 * 1024 * 1024);
+        p.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, 2000);
+        return assigned(p, topic);
+    }
+
+    /** For jumping about: at the log's end, what an ordinary consumer has asked for ahead would hold each jump up for 500 ms. */
+    public static KafkaConsumer<byte[], byte[]> jumpingConsumer(String bootstrap, String topic) {
+        Properties p = settings(bootstrap);
+        p.put(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, 1);
+        p.put(ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG, 16 * 1024);
+        p.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, 1);
+        return assigned(p, topic);
+    }
+
+    private static Properties settings(String bootstrap) {
+        Properties p = new Properties();
+        p.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrap);
+        p.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
+        p.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "none");
+        p.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false);
+        p.put(ConsumerConfig.FETCH_MIN_BYTES_CONFIG, 1);
+        p.put(ConsumerConfig.RECONNECT_BACKOFF_MS_CONFIG, 50);
+        p.put(ConsumerConfig.RECONNECT_BACKOFF_MAX_MS_CONFIG, 1000);
+        p.put(ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 10_000);
+        p.put(ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG, 9_000);
+        return p;
+    }
+
+    private static KafkaConsumer<byte[], byte[]> assigned(Properties p, String topic) {
+        var consumer = new KafkaConsumer<>(p, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+        consumer.assign(List.of(partition(topic)));
+        return consumer;
+    }
+
+    /** Throws LogBrokenException if the value is not a record of the log. */
+    public static LogRecord parse(ConsumerRecord<byte[], byte[]> record) {
+        try {
+            LogRecord parsed = LogRecord.parseFrom(record.value());
+            if (parsed.getEpoch() == 0) {
+                throw new LogBrokenException("offset " + record.offset() + ": a record without epoch");
+            }
+            return parsed;
+        } catch (InvalidProtocolBufferException | NullPointerException e) {
+            throw new LogBrokenException("offset " + record.offset() + ": not a log record", e);
+        }
+    }
+}

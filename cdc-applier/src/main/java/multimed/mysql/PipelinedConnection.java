@@ -1,0 +1,211 @@
+package multimed.mysql;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.sql.SQLException;
+import java.util.ArrayDeque;
+
+/**
+ * One session with a server. Until {@link #register} calls block; afterwards nothing does: statements are sent before earlier
+ * ones are answered, and answers are taken as they come. Used by one thread, but for {@link #close}.
+ */
+public final class PipelinedConnection implements AutoCloseable {
+    private static final byte[] COM_QUERY = {0x03};
+    private static final byte[] NOTHING = {};
+
+    private final SocketChannel channel;
+    private final Frames frames = new Frames();
+    private final ArrayDeque<ByteBuffer> unsent = new ArrayDeque<>();
+    private long connectionId;
+    private SelectionKey key;
+
+    private PipelinedConnection(SocketChannel channel) {
+        this.channel = channel;
+    }
+
+    /** Connects and logs in with caching_sha2_password, without TLS; the whole within the time. */
+    public static PipelinedConnection open(String host, int port, String user, String password, int timeoutMs) throws SQLException {
+        SocketChannel channel = null;
+        try {
+            channel = SocketChannel.open();
+            channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+            channel.socket().connect(new InetSocketAddress(host, port), timeoutMs);
+            channel.socket().setSoTimeout(timeoutMs);
+            PipelinedConnection connection = new PipelinedConnection(channel);
+            connection.login(new Login(user, password));
+            return connection;
+        } catch (IOException | SQLException | RuntimeException e) {
+            closeQuietly(channel);
+            if (e instanceof SQLException sql) {
+                throw sql;
+            }
+            throw lost(e);
+        }
+    }
+
+    private void login(Login login) throws SQLException, IOException {
+        byte[] answer = login.greet(receive());
+        int sequence = 1;
+        while (!login.done()) {
+            if (answer != null) {
+                sendNow(Frames.frame(NOTHING, answer, answer.length, sequence));
+            }
+            answer = login.answer(receive());
+            sequence += 2;
+        }
+        connectionId = login.connectionId();
+    }
+
+    private byte[] receive() throws IOException, SQLException {
+        byte[] payload = frames.next();
+        while (payload == null) {
+            if (!frames.read(java.nio.channels.Channels.newChannel(channel.socket().getInputStream()))) {
+                throw lost(null);
+            }
+            payload = frames.next();
+        }
+        return payload;
+    }
+
+    private void sendNow(ByteBuffer bytes) throws IOException {
+        while (bytes.hasRemaining()) {
+            channel.write(bytes);
+        }
+    }
+
+    public long id() {
+        return connectionId;
+    }
+
+    // --- while it blocks ------------------------------------------------------------------------------------------
+
+    /** Runs statements without result sets. */
+    public void execute(String sql) throws SQLException {
+        try {
+            byte[] bytes = sql.getBytes(StandardCharsets.UTF_8);
+            sendNow(Frames.frame(COM_QUERY, bytes, bytes.length, 0));
+            Reply reply;
+            do {
+                reply = Reply.parse(receive());
+                if (reply.error() != null) {
+                    throw reply.error();
+                }
+            } while (reply.more());
+        } catch (IOException e) {
+            throw lost(e);
+        }
+    }
+
+    /** First column of the first row of one query; null if there is none. */
+    public String text(String sql) throws SQLException {
+        try {
+            byte[] bytes = sql.getBytes(StandardCharsets.UTF_8);
+            sendNow(Frames.frame(COM_QUERY, bytes, bytes.length, 0));
+            byte[] head = receive();
+            if ((head[0] & 0xff) == Reply.ERR) {
+                throw Reply.parse(head).error();
+            }
+            for (long columns = new Bytes(head).lenenc(); columns > 0; columns--) {
+                receive();
+            }
+            return firstOf();
+        } catch (IOException e) {
+            throw lost(e);
+        }
+    }
+
+    /** Rows end with an OK packet under the header of an EOF, which is short; a row that begins so would be of 16 MiB. */
+    private String firstOf() throws IOException, SQLException {
+        String first = null;
+        boolean any = false;
+        for (byte[] row = receive(); (row[0] & 0xff) != Reply.EOF; row = receive()) {
+            if ((row[0] & 0xff) == Reply.ERR) {
+                throw Reply.parse(row).error();
+            }
+            if (!any && (row[0] & 0xff) != 0xfb) {
+                Bytes in = new Bytes(row);
+                first = new String(in.take((int) in.lenenc()), StandardCharsets.UTF_8);
+            }
+            any = true;
+        }
+        return first;
+    }
+
+    // --- from then on ---------------------------------------------------------------------------------------------
+
+    /** The selector tells with this attachment when answers have come. */
+    public void register(Selector selector, Object attachment) throws SQLException {
+        try {
+            channel.configureBlocking(false);
+            key = channel.register(selector, SelectionKey.OP_READ, attachment);
+        } catch (IOException e) {
+            throw lost(e);
+        }
+    }
+
+    /** Statements as bytes, of which as many replies will come until one is an error or says that it is the last. */
+    public void send(byte[] sql, int length) throws SQLException {
+        unsent.add(Frames.frame(COM_QUERY, sql, length, 0));
+        write();
+    }
+
+    /** Goes on with what the network did not take at once. */
+    public void write() throws SQLException {
+        try {
+            while (!unsent.isEmpty()) {
+                channel.write(unsent.peek());
+                if (unsent.peek().hasRemaining()) {
+                    key.interestOps(SelectionKey.OP_READ | SelectionKey.OP_WRITE);
+                    return;
+                }
+                unsent.remove();
+            }
+            key.interestOps(SelectionKey.OP_READ);
+        } catch (IOException | RuntimeException e) {
+            throw lost(e);
+        }
+    }
+
+    /** Reads what has come; {@link #reply} then tells it. */
+    public void read() throws SQLException {
+        try {
+            if (!frames.read(channel)) {
+                throw lost(null);
+            }
+        } catch (IOException e) {
+            throw lost(e);
+        }
+    }
+
+    /** The next complete reply; null if there is none yet. */
+    public Reply reply() throws SQLException {
+        byte[] payload = frames.next();
+        return payload == null ? null : Reply.parse(payload);
+    }
+
+    private static SQLException lost(Exception cause) {
+        return new SQLException("connection lost" + (cause == null ? "" : ": " + cause.getMessage()), "08S01", cause);
+    }
+
+    /** From any thread: what is under way fails. */
+    @Override
+    public void close() {
+        closeQuietly(channel);
+    }
+
+    private static void closeQuietly(SocketChannel channel) {
+        try {
+            if (channel != null) {
+                channel.close();
+            }
+        } catch (IOException e) {
+            // it is gone then
+        }
+    }
+}

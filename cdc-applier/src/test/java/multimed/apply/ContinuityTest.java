@@ -1,0 +1,98 @@
+package multimed.apply;
+
+import static multimed.apply.TestRecords.UUID;
+import static multimed.apply.TestRecords.empty;
+import static multimed.apply.TestRecords.gtid;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import multimed.log.Gtid;
+import multimed.log.GtidSet;
+import multimed.log.LogEvent.EpochStarted;
+import multimed.log.LogEvent.Part;
+import org.junit.jupiter.api.Test;
+
+class ContinuityTest {
+    private static Continuity satelliteAt(String set) {
+        return new Continuity(GtidSet.parse(set));
+    }
+
+    private static Part part(long n, Long previous) {
+        return new Part(Gtid.parse(gtid(n)), previous == null ? null : Gtid.parse(gtid(previous)), empty(n), true, true, n);
+    }
+
+    private static EpochStarted epoch(String set) {
+        return new EpochStarted(1, GtidSet.parse(set), UUID, 0);
+    }
+
+    private static void assertDivergence(Divergence.Reason reason, String required, Runnable action) {
+        Divergence e = assertThrows(Divergence.class, action::run);
+        assertEquals(reason, e.reason());
+        assertEquals(GtidSet.parse(required), e.required());
+    }
+
+    @Test
+    void aTransactionIsWantedOnceAndOnlyAfterItsPredecessor() {
+        Continuity c = satelliteAt(UUID + ":1-4");
+        assertFalse(c.wants(part(4, 3L)));
+        assertTrue(c.wants(part(5, 4L)));
+        c.written(Gtid.parse(gtid(5)));
+        assertFalse(c.wants(part(5, 4L)));
+        assertTrue(c.wants(part(6, 5L)));
+        assertDivergence(Divergence.Reason.LACKING, UUID + ":7", () -> c.wants(part(8, 7L)));
+    }
+
+    @Test
+    void aTransactionWithoutPredecessorNeedsAnEpochStartBeforeIt() {
+        Continuity c = satelliteAt(UUID + ":1-4");
+        assertDivergence(Divergence.Reason.LACKING, UUID + ":5", () -> c.wants(part(5, null)));
+        c.epochStarted(epoch(UUID + ":1-4"));
+        assertTrue(c.wants(part(5, null)));
+        c.written(Gtid.parse(gtid(5)));
+        assertDivergence(Divergence.Reason.LACKING, UUID + ":6", () -> c.wants(part(6, null)));
+    }
+
+    @Test
+    void whatAnEpochStartHasAndTheSatelliteLacksCannotComeAnymore() {
+        Continuity c = satelliteAt(UUID + ":1-4");
+        assertDivergence(Divergence.Reason.LACKING, UUID + ":1-9", () -> c.epochStarted(epoch(UUID + ":1-9")));
+    }
+
+    @Test
+    void whatOnlyTheSatelliteHasIsNotAskedOfADonor() {
+        Continuity c = satelliteAt(UUID + ":1-4,ffffffff-0000-0000-0000-000000000001:1");
+        assertDivergence(Divergence.Reason.LACKING, UUID + ":1-9", () -> c.epochStarted(epoch(UUID + ":1-9")));
+        assertDivergence(Divergence.Reason.LACKING, UUID + ":7", () -> c.wants(part(8, 7L)));
+    }
+
+    @Test
+    void aSatelliteAheadOfTheLogWaitsForIt() {
+        Continuity c = satelliteAt(UUID + ":1-9");
+        c.epochStarted(epoch(UUID + ":1-4"));
+        assertFalse(c.wants(part(5, null)));
+        assertFalse(c.wants(part(6, 5L)));
+    }
+
+    @Test
+    void whatTheLogDoesNotHaveIsForeignOnceSomethingWasWritten() {
+        String foreign = "ffffffff-0000-0000-0000-000000000001:1";
+        Continuity c = satelliteAt(UUID + ":1-4," + foreign);
+        c.epochStarted(epoch(UUID + ":1-4"));
+        assertTrue(c.wants(part(5, null)));
+        c.written(Gtid.parse(gtid(5)));
+        c.epochStarted(epoch(UUID + ":1-5"));
+        assertDivergence(Divergence.Reason.FOREIGN, UUID + ":1-5", () -> c.wants(part(6, 5L)));
+    }
+
+    @Test
+    void aStartThatIsCorrectedBeforeATransactionComesDoesNotCount() {
+        Continuity c = satelliteAt(UUID + ":1-4");
+        assertTrue(c.wants(part(5, 4L)));
+        c.written(Gtid.parse(gtid(5)));
+        c.epochStarted(epoch(UUID + ":1-4"));
+        c.epochStarted(epoch(UUID + ":1-5"));
+        assertTrue(c.wants(part(6, 5L)));
+    }
+}

@@ -1,0 +1,88 @@
+package multimed.apply;
+
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import multimed.config.Address;
+import multimed.log.Gtid;
+import multimed.log.LogEvent.Part;
+import multimed.log.proto.LogRecord;
+
+/** A Pipeline on a real satellite, without a log: records are handed to it directly. Counts what it tells. */
+final class PipelineFixture implements AutoCloseable, PipelineListener {
+    private final AtomicLong committed = new AtomicLong();
+    private final AtomicLong conflicts = new AtomicLong();
+    private final AtomicBoolean ended = new AtomicBoolean();
+    private final List<String> retries = new CopyOnWriteArrayList<>();
+    private final Pipeline pipeline;
+
+    PipelineFixture(TestMysql satellite, int count) throws SQLException {
+        ApplyConfig config = ApplyConfig.from(Map.of("SATELLITE_HOST", satellite.address(), "APPLIER_USER", TestMysql.USER,
+                "APPLIER_PASSWORD", TestMysql.PASSWORD));
+        SatelliteConnector connector = new SatelliteConnector(new Address(satellite.address(), 3306), TestMysql.USER, TestMysql.PASSWORD);
+        List<PipelineSession> sessions = new ArrayList<>();
+        try (SatelliteSession owner = connector.open()) {
+            for (int i = 0; i < count; i++) {
+                sessions.add(connector.openBeside(owner));
+            }
+        }
+        pipeline = new Pipeline(sessions, config, new RowFilter(0), this, connector::waitsForLock);
+    }
+
+    void submit(LogRecord record, long freeOf) throws Exception {
+        pipeline.submit(new Part(Gtid.parse(record.getGtid()), null, record, true, true, 0), freeOf);
+    }
+
+    void drain() throws Exception {
+        pipeline.drain();
+    }
+
+    Gtid failedAt() {
+        return pipeline.failedAt();
+    }
+
+    long committed() {
+        return committed.get();
+    }
+
+    long conflicts() {
+        return conflicts.get();
+    }
+
+    List<String> retries() {
+        return retries;
+    }
+
+    boolean hasEnded() {
+        return ended.get();
+    }
+
+    @Override
+    public void committed(Part part, Part next) {
+        committed.incrementAndGet();
+    }
+
+    @Override
+    public void conflict(Part part) {
+        conflicts.incrementAndGet();
+    }
+
+    @Override
+    public void retried(String reason) {
+        retries.add(reason);
+    }
+
+    @Override
+    public void ended() {
+        ended.set(true);
+    }
+
+    @Override
+    public void close() {
+        pipeline.close();
+    }
+}

@@ -1,0 +1,94 @@
+package multimed.capture;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import java.util.stream.Collectors;
+import multimed.capture.Verdict.AsRaw;
+import multimed.capture.Verdict.AsRebuild;
+import multimed.capture.Verdict.AsRows;
+import multimed.capture.Verdict.AsStatement;
+import org.junit.jupiter.api.Test;
+
+class ClassifierTest {
+    private final Classifier classifier = new Classifier(CapturedEvents.COLLATIONS, "UTC");
+
+    private static String brief(Verdict verdict) {
+        if (verdict instanceof AsRows rows) {
+            return "rows " + rows.changes().size();
+        } else if (verdict instanceof AsRaw raw) {
+            return "raw " + raw.reason();
+        } else if (verdict instanceof AsStatement statement) {
+            return "statement " + statement.statement().getSql().toStringUtf8().split("[ (]")[0].toLowerCase();
+        } else if (verdict instanceof AsRebuild rebuild) {
+            return "rebuild " + rebuild.reason().split(":")[0];
+        }
+        return verdict.getClass().getSimpleName().substring(2).toLowerCase();
+    }
+
+    @Test
+    void every_captured_transaction_goes_the_way_that_keeps_it_exact() {
+        String verdicts = CapturedEvents.transactions().stream().map(t -> brief(classifier.classify(t)))
+                .collect(Collectors.joining("\n"));
+        assertEquals(EXPECTED.strip(), verdicts);
+    }
+
+    @Test
+    void every_captured_transaction_ends_with_its_last_event() {
+        for (MasterTransaction transaction : CapturedEvents.transactions()) {
+            TransactionEnd end = new TransactionEnd();
+            List<Boolean> last = transaction.events().stream().map(end::isLast).toList();
+            assertEquals(last.size() - 1, last.indexOf(true), transaction.start().gtid().toString());
+        }
+    }
+
+    @Test
+    void a_statement_carries_the_settings_it_was_issued_under() {
+        var statement = (AsStatement) CapturedEvents.transactions().stream().map(classifier::classify)
+                .filter(v -> brief(v).equals("statement create") && ((AsStatement) v).statement().getSql().toStringUtf8().contains(" tz("))
+                .findFirst().orElseThrow();
+        var session = statement.statement().getSessionMap();
+        assertEquals("+05:00", session.get("time_zone"));
+        assertEquals("utf8mb4", session.get("character_set_client"));
+        assertEquals("utf8mb4_0900_ai_ci", session.get("collation_server"));
+        assertEquals("1", session.get("foreign_key_checks"));
+        assertEquals("w2", statement.statement().getDatabase());
+        assertTrue(session.get("sql_mode").matches("[0-9]+"));
+    }
+
+    private static final String EXPECTED = """
+            statement create
+            statement alter
+            rows 1
+            rows 1
+            raw key_change
+            raw odd_date
+            statement create
+            raw type
+            raw partial_json
+            statement create
+            raw no_key
+            statement create
+            statement create
+            rows 1
+            rows 2
+            raw flags
+            statement create
+            raw type
+            rows 1
+            raw row_image
+            rows 1
+            xaprepare
+            xacommit
+            raw xa
+            statementthenraw
+            rebuild statement inside a transaction
+            rows 1
+            rows 2
+            statement create
+            statement create
+            raw system_schema
+            statement truncate
+            """;
+}

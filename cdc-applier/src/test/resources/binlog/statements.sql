@@ -1,0 +1,28 @@
+-- What events.txt was captured from (database w2, client character set utf8mb4).
+create table `tä`(id int primary key, a varchar(40), b decimal(20,5), c datetime(6), d timestamp(3) default current_timestamp(3), e double, f float, g bigint unsigned, h date, i time(2), j blob, k tinyint unsigned, l mediumint, m text charset ascii, n char(200) charset utf8mb4, y binary(4), z year);
+alter table `tä` drop z;
+insert into `tä` values(1,'héllo😀',1.10,'2026-01-02 03:04:05.678901','2026-01-01 00:00:00.123',1e300,1.5,18446744073709551615,'0999-12-31','-12:00:01.50',x'00ff',255,-5,'abc','ü',x'01');
+update `tä` set a=null, h='2024-02-29' where id=1;
+update `tä` set id=10 where id=1;
+set sql_mode=''; insert into `tä`(id,h) values(20,'2026-00-00'); set sql_mode=default;
+create table js(id int primary key, j json);
+insert into js values(1,'{"a":1e10}');
+set binlog_row_value_options=PARTIAL_JSON; update js set j=json_set(j,'$.a',5); set binlog_row_value_options='';
+create table nk(a int);
+insert into nk values(1);
+create table p(id int primary key, x int); create table ch(id int primary key, pid int, foreign key(pid) references p(id) on delete cascade);
+insert into p values(1,1); insert into ch values(1,1),(2,1); delete from p;
+create table l1(id int primary key, a varchar(10) charset latin1); insert into l1 values(1,'x');
+set binlog_row_image=minimal; insert into p values(7,7); update p set x=8; set binlog_row_image=full;
+set gtid_next='automatic:tagged'; insert into p values(56,1); set gtid_next='automatic';
+xa start 'x1'; insert into p values(100,1); xa end 'x1'; xa prepare 'x1'; xa commit 'x1';
+xa start 'x3'; insert into p values(101,1); xa end 'x3'; xa commit 'x3' one phase;
+create table ctas(primary key(id)) as select id from p;
+set binlog_format=statement; insert into nk values(5); set binlog_format=row;
+set binlog_transaction_compression=1; insert into p values(102,1); set binlog_transaction_compression=0;
+begin; insert into p values(200,1); savepoint a; insert into p values(201,1); rollback to a; savepoint b; insert into p values(202,1); commit;
+set time_zone='+05:00'; create table tz(ts timestamp default '2020-01-01 00:00:00'); set time_zone='SYSTEM';
+set names latin1; create table lx(id int primary key comment 'ä'); set names utf8mb4;
+drop temporary table if exists nope;
+insert into mysql.time_zone_leap_second values(1,1);
+truncate nk;
