@@ -1,0 +1,78 @@
+//! Questions of the gate itself: one small text result.
+
+use super::{COM_QUERY, MAX_OWN_ANSWER};
+use crate::error::BackendError;
+use crate::packet::Conn;
+use crate::wire::{self, Reader};
+
+/// NULL, or the value as MySQL writes it.
+pub type Cell = Option<Vec<u8>>;
+
+#[derive(Debug, Default)]
+pub struct TextResult {
+    /// MySQL's type code of each column.
+    pub types: Vec<u8>,
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl TextResult {
+    pub fn text(&self, row: usize, column: usize) -> Option<&str> {
+        let cell = self.rows.get(row)?.get(column)?.as_deref()?;
+        std::str::from_utf8(cell).ok()
+    }
+}
+
+pub async fn run(
+    conn: &mut Conn,
+    deprecate_eof: bool,
+    sql: &str,
+) -> Result<TextResult, BackendError> {
+    let mut command = Vec::with_capacity(sql.len() + 1);
+    command.push(COM_QUERY);
+    command.extend_from_slice(sql.as_bytes());
+    conn.begin();
+    conn.send(&command).await?;
+    let first = conn.packet(MAX_OWN_ANSWER).await?;
+    match first.first() {
+        Some(0x00) => return Ok(TextResult::default()),
+        Some(0xff) => return Err(BackendError::Sql(wire::parse_err(&first))),
+        _ => {}
+    }
+    let columns = Reader::new(&first).lenenc()?;
+    let mut result = TextResult::default();
+    for _ in 0..columns {
+        result
+            .types
+            .push(column_type(&conn.packet(MAX_OWN_ANSWER).await?)?);
+    }
+    if !deprecate_eof {
+        conn.packet(MAX_OWN_ANSWER).await?;
+    }
+    loop {
+        let packet = conn.packet(MAX_OWN_ANSWER).await?;
+        match packet.first() {
+            Some(0xff) => return Err(BackendError::Sql(wire::parse_err(&packet))),
+            Some(0xfe) if packet.len() < 0xff_ffff => return Ok(result),
+            _ => result.rows.push(row(&packet, columns)?),
+        }
+    }
+}
+
+fn row(packet: &[u8], columns: u64) -> Result<Vec<Cell>, BackendError> {
+    let mut reader = Reader::new(packet);
+    let mut cells = Vec::new();
+    for _ in 0..columns {
+        cells.push(reader.nullable_bytes()?.map(<[u8]>::to_vec));
+    }
+    Ok(cells)
+}
+
+fn column_type(definition: &[u8]) -> Result<u8, BackendError> {
+    let mut reader = Reader::new(definition);
+    for _ in 0..6 {
+        reader.lenenc_bytes()?;
+    }
+    reader.lenenc()?;
+    reader.bytes(2 + 4)?;
+    Ok(reader.u8()?)
+}

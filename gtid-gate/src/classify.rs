@@ -1,0 +1,103 @@
+//! What a statement may do, and so where it may run.
+//!
+//! In: the text of one statement. Out: its class; the gate adds what it knows of the session (transaction,
+//! current schema, temporary tables). Must never: call `Read` what could write, lock, or answer differently
+//! on a satellite that is fresh enough. What is not understood goes to the master.
+
+mod functions;
+mod lex;
+mod parse;
+mod select;
+mod set;
+mod show;
+mod statement;
+mod tokens;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Only reads: a satellite may answer.
+    Read,
+    /// Runs on the master, for this reason; also everything that can't be classified.
+    Write(&'static str),
+    /// `read_only` is `None` where the statement does not say.
+    Begin {
+        read_only: Option<bool>,
+        consistent_snapshot: bool,
+    },
+    Commit {
+        chain: bool,
+        release: bool,
+    },
+    Rollback {
+        chain: bool,
+        release: bool,
+    },
+    /// Savepoints: follows the transaction's server.
+    InTransaction,
+    Use(String),
+    Set(Vec<SetItem>),
+    /// Runs on the master, and from then on the session depends on what it left there.
+    Pin(&'static str),
+    Kill {
+        query_only: bool,
+        id: u64,
+    },
+    /// Asks about the statement before (SHOW WARNINGS, FOUND_ROWS()): follows the server that ran it.
+    ShowWarnings,
+}
+
+/// One assignment of a SET statement. Only after the master took the whole statement does any of them hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SetItem {
+    /// `value` is SQL text that means the same on any server; `name` is lower case.
+    Session {
+        name: String,
+        value: String,
+    },
+    /// A session variable whose value must be asked from the master: the expression depends on other state.
+    SessionComputed {
+        name: String,
+    },
+    Autocommit(bool),
+    TransactionReadOnlySession(bool),
+    TransactionReadOnlyNext(bool),
+    /// Upper case with single blanks, as in SET TRANSACTION: `READ COMMITTED`.
+    IsolationSession(String),
+    IsolationNext(String),
+    Names {
+        charset: String,
+        collation: Option<String>,
+    },
+    Charset(String),
+    /// Lower case, as MySQL compares them.
+    UserVariable(String),
+    /// Changes the server or accounts, nothing of this session.
+    Global,
+    /// Changes the session in a way that can't be carried to another server.
+    Other,
+}
+
+/// Classifies a statement that a client with a UTF-8 character set sent.
+pub fn classify(sql: &str) -> Class {
+    match lex::tokens(sql) {
+        Ok(list) => statement::classify(tokens::Tokens { sql, list: &list }),
+        Err(lex::Unclear(reason)) => Class::Write(reason),
+    }
+}
+
+/// Classifies what a client with `charset` (MySQL's name of character_set_client) sent. Other character sets
+/// than UTF-8 have blanks and quotes elsewhere once a byte is not ASCII, and swe7 even in ASCII.
+pub fn classify_bytes(sql: &[u8], charset: &str) -> Class {
+    let utf8 = matches!(charset, "utf8mb4" | "utf8mb3" | "utf8");
+    match std::str::from_utf8(sql) {
+        Ok(sql) if utf8 || (sql.is_ascii() && charset != "swe7") => classify(sql),
+        _ => Class::Write("bytes outside the character set that the gate reads"),
+    }
+}
+
+/// Schemas that differ from server to server. While one of them is the session's current schema, unqualified
+/// names mean its tables: then reads belong on the master.
+pub fn is_system_schema(schema: &str) -> bool {
+    select::SERVER_SCHEMAS.contains(&tokens::Lower::new(schema).as_str())
+        || schema.eq_ignore_ascii_case("information_schema")
+}

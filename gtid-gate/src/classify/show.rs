@@ -1,0 +1,98 @@
+//! SHOW, and EXPLAIN with its synonyms DESCRIBE and DESC.
+//!
+//! In: the tokens of such a statement. Out: its class. Must never: let a satellite answer about itself where
+//! the application asks about the database.
+
+use super::Class;
+use super::select::{self, qualifier, screen};
+use super::tokens::Tokens;
+
+pub fn show(tokens: Tokens) -> Class {
+    let mut rest = tokens.from(1);
+    if is_about_last_statement(&rest) {
+        return Class::ShowWarnings;
+    }
+    while rest.eat("full") || rest.eat("extended") {}
+    if !is_about_data(&rest) {
+        return Class::Write("SHOW about the server");
+    }
+    match screen(&tokens) {
+        Ok(()) if names_system_schema(&rest) => Class::Write("SHOW about the server"),
+        Ok(()) => Class::Read,
+        Err(class) => class,
+    }
+}
+
+fn is_about_last_statement(rest: &Tokens) -> bool {
+    let diagnostics = |at| rest.is_any(at, &["warnings", "errors"]);
+    let counts = rest.is(0, "count")
+        && rest.is_symbol(1, b'(')
+        && rest.is_symbol(2, b'*')
+        && rest.is_symbol(3, b')');
+    diagnostics(0) || (counts && diagnostics(4))
+}
+
+/// SHOW CREATE TABLE is not among them: it prints AUTO_INCREMENT, which is ahead on the master.
+fn is_about_data(rest: &Tokens) -> bool {
+    let definitions = ["view", "database", "schema"];
+    let subjects = [
+        "tables",
+        "columns",
+        "fields",
+        "index",
+        "indexes",
+        "keys",
+        "databases",
+        "schemas",
+        "charset",
+        "collation",
+    ];
+    rest.is_any(0, &subjects)
+        || (rest.is(0, "character") && rest.is(1, "set"))
+        || (rest.is(0, "create") && rest.is_any(1, &definitions))
+}
+
+/// `FROM`/`IN` a schema by its bare name.
+fn names_system_schema(rest: &Tokens) -> bool {
+    let system = |at| rest.name(at).is_some_and(|n| super::is_system_schema(&n));
+    (0..rest.list.len()).any(|at| rest.is_any(at, &["from", "in"]) && system(at + 1))
+}
+
+/// What follows EXPLAIN, DESCRIBE or DESC: a table, or a statement with options before it.
+pub fn explain(mut rest: Tokens) -> Class {
+    let mut options = true;
+    while options {
+        options = rest.eat("analyze")
+            || rest.eat("extended")
+            || rest.eat("partitions")
+            || eat_format(&mut rest);
+    }
+    match rest.word(0).to_ascii_lowercase().as_str() {
+        "select" | "with" | "table" | "values" => select::classify(rest),
+        "" if rest.is_symbol(0, b'(') => select::classify(rest),
+        "into" => Class::Pin("user variable"),
+        "for" => Class::Write("EXPLAIN of another connection or schema"),
+        "insert" | "update" | "delete" | "replace" => Class::Write("EXPLAIN of a data change"),
+        _ => describe(rest),
+    }
+}
+
+fn eat_format(rest: &mut Tokens) -> bool {
+    let found = rest.is(0, "format") && rest.is_symbol(1, b'=') && rest.name(2).is_some();
+    *rest = rest.from(if found { 3 } else { 0 });
+    found
+}
+
+/// `[schema.]table [column or pattern]`
+fn describe(rest: Tokens) -> Class {
+    let qualified = rest.is_symbol(1, b'.');
+    let length = rest.list.len() - if qualified { 2.min(rest.list.len()) } else { 0 };
+    let shaped = rest.name(0).is_some() && (!qualified || rest.name(2).is_some());
+    if !shaped || !matches!(length, 1 | 2) {
+        return Class::Write("EXPLAIN that is not understood");
+    }
+    match qualifier(&rest, 0).and_then(|()| screen(&rest)) {
+        Ok(()) => Class::Read,
+        Err(class) => class,
+    }
+}

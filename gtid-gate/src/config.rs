@@ -1,0 +1,313 @@
+//! All settings of the gate, in one immutable value.
+//!
+//! In: environment variables (and the files that `NAME_FILE` points to). Out: a `Config`, or every mistake at once.
+//! Must never: stop at the first mistake, or show a secret.
+
+use crate::scramble::Password;
+use std::{net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
+
+pub struct Config {
+    pub listen: SocketAddr,
+    pub status_listen: SocketAddr,
+    pub master: Address,
+    pub satellites: Vec<Address>,
+    pub user: String,
+    pub password: Password,
+    pub wait: Duration,
+    pub fallback_limit: usize,
+    pub fallback_queue: Duration,
+    pub password_ttl: Duration,
+    pub max_packet: usize,
+    pub max_connections: usize,
+    pub login_timeout: Duration,
+    pub connect_timeout: Duration,
+    pub server_timeout: Duration,
+    pub keepalive: Duration,
+    pub drain: Duration,
+    pub workers: usize,
+    pub tls_files: Option<(PathBuf, PathBuf)>,
+    pub log: String,
+    pub skip_freshness: bool,
+}
+
+/// `host:port` of a server; the host may be a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    pub host: String,
+    pub port: u16,
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+impl FromStr for Address {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (host, port) = text.rsplit_once(':').unwrap_or((text, "3306"));
+        let port = port
+            .parse()
+            .ok()
+            .filter(|p| *p != 0)
+            .ok_or("not a host:port")?;
+        let bad = host.is_empty() || host.contains(char::is_whitespace);
+        if bad {
+            Err("not a host:port".to_owned())
+        } else {
+            Ok(Self {
+                host: host.to_owned(),
+                port,
+            })
+        }
+    }
+}
+
+/// Reads settings one by one and keeps every mistake.
+struct Settings<'a> {
+    get: &'a dyn Fn(&str) -> Option<String>,
+    mistakes: Vec<String>,
+}
+
+impl Settings<'_> {
+    fn text(&self, name: &str, default: &str) -> String {
+        self.given(name).unwrap_or_else(|| default.to_owned())
+    }
+
+    fn given(&self, name: &str) -> Option<String> {
+        (self.get)(name).filter(|value| !value.is_empty())
+    }
+
+    fn mistake(&mut self, name: &str, what: impl std::fmt::Display) {
+        self.mistakes.push(format!("{name}: {what}"));
+    }
+
+    fn parsed<T: FromStr>(&mut self, name: &str, default: &str, expected: &str) -> Option<T> {
+        let value = self.text(name, default);
+        let parsed = value.trim().parse().ok();
+        if parsed.is_none() {
+            self.mistake(name, format_args!("expected {expected}, got {value:?}"));
+        }
+        parsed
+    }
+
+    fn number(&mut self, name: &str, default: usize, smallest: usize, largest: usize) -> usize {
+        let expected = format!("a whole number from {smallest} to {largest}");
+        match self.parsed::<usize>(name, &default.to_string(), &expected) {
+            Some(value) if (smallest..=largest).contains(&value) => value,
+            Some(value) => {
+                self.mistake(name, format_args!("expected {expected}, got {value}"));
+                default
+            }
+            None => default,
+        }
+    }
+
+    fn millis(&mut self, name: &str, default: usize, smallest: usize) -> Duration {
+        Duration::from_millis(self.number(name, default, smallest, 3_600_000) as u64)
+    }
+
+    fn listen(&mut self, name: &str, default: &str) -> SocketAddr {
+        let parsed = self.parsed(name, default, "an address and port like 0.0.0.0:6034");
+        parsed.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)))
+    }
+
+    fn addresses(&mut self, name: &str, default: &str) -> Vec<Address> {
+        let list = (self.get)(name).unwrap_or_else(|| default.to_owned());
+        let mut addresses: Vec<Address> = Vec::new();
+        for item in list
+            .split(',')
+            .map(str::trim)
+            .filter(|item| !item.is_empty())
+        {
+            match item.parse::<Address>() {
+                Ok(address) if addresses.contains(&address) => {
+                    self.mistake(name, format_args!("{address} stands there twice"));
+                }
+                Ok(address) => addresses.push(address),
+                Err(what) => self.mistake(name, format_args!("{item:?} is {what}")),
+            }
+        }
+        addresses
+    }
+
+    fn secret(&mut self, name: &str) -> Password {
+        let file_name = format!("{name}_FILE");
+        let secret = match (self.given(name), self.given(&file_name)) {
+            (Some(_), Some(_)) => Err(format!("both it and {file_name} are set")),
+            (Some(value), None) => Ok(value),
+            (None, Some(path)) => read_secret(&path),
+            (None, None) => Err(format!("neither it nor {file_name} is set")),
+        };
+        if let Err(what) = &secret {
+            self.mistake(name, what);
+        }
+        Password::new(secret.unwrap_or_default().into_bytes())
+    }
+
+    fn flag(&mut self, name: &str) -> bool {
+        match self.text(name, "0").as_str() {
+            "0" => false,
+            "1" => true,
+            other => {
+                self.mistake(name, format_args!("expected 0 or 1, got {other:?}"));
+                false
+            }
+        }
+    }
+
+    fn tls_files(&mut self) -> Option<(PathBuf, PathBuf)> {
+        let (cert, key) = ("GATE_TLS_CERT_FILE", "GATE_TLS_KEY_FILE");
+        match (self.given(cert), self.given(key)) {
+            (Some(cert), Some(key)) => Some((cert.into(), key.into())),
+            (None, None) => None,
+            (Some(_), None) => {
+                self.mistake(key, format_args!("must be set because {cert} is"));
+                None
+            }
+            (None, Some(_)) => {
+                self.mistake(cert, format_args!("must be set because {key} is"));
+                None
+            }
+        }
+    }
+}
+
+fn read_secret(path: &str) -> Result<String, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("file {path}: {e}"))?;
+    let secret = text.trim_end_matches(['\r', '\n']).to_owned();
+    if secret.is_empty() {
+        Err(format!("file {path} is empty"))
+    } else {
+        Ok(secret)
+    }
+}
+
+impl Config {
+    pub fn from_environment() -> Result<Self, Vec<String>> {
+        Self::read(&|name| std::env::var(name).ok())
+    }
+
+    /// `get` looks one variable up. Every mistake is in the error, one per line of it.
+    pub fn read(get: &dyn Fn(&str) -> Option<String>) -> Result<Self, Vec<String>> {
+        let mut s = Settings {
+            get,
+            mistakes: Vec::new(),
+        };
+        let config = Self {
+            listen: s.listen("GATE_LISTEN", "0.0.0.0:6034"),
+            status_listen: s.listen("GATE_STATUS_LISTEN", "0.0.0.0:8080"),
+            master: master(&mut s),
+            satellites: s.addresses("GATE_SATELLITES", "satellite-1:3306,satellite-2:3306"),
+            user: s.text("GATE_USER", "multimed_gate"),
+            password: s.secret("GATE_PASSWORD"),
+            wait: s.millis("GATE_WAIT_MS", 100, 0),
+            fallback_limit: s.number("GATE_FALLBACK_LIMIT", 16, 0, 100_000),
+            fallback_queue: s.millis("GATE_FALLBACK_QUEUE_MS", 1000, 0),
+            password_ttl: Duration::from_secs(
+                s.number("GATE_PASSWORD_TTL_S", 300, 0, 86_400) as u64
+            ),
+            max_packet: s.number("GATE_MAX_PACKET_BYTES", 1 << 30, 1 << 16, 1 << 30),
+            max_connections: s.number("GATE_MAX_CONNECTIONS", 4000, 1, 1_000_000),
+            login_timeout: s.millis("GATE_LOGIN_TIMEOUT_MS", 10_000, 1),
+            connect_timeout: s.millis("GATE_CONNECT_TIMEOUT_MS", 5000, 1),
+            server_timeout: s.millis("GATE_SERVER_TIMEOUT_MS", 5000, 100),
+            keepalive: s.millis("GATE_KEEPALIVE_MS", 1000, 50),
+            drain: s.millis("GATE_DRAIN_MS", 5000, 0),
+            workers: s.number("GATE_WORKERS", default_workers(), 1, 1024),
+            tls_files: s.tls_files(),
+            log: s.text("GATE_LOG", "info"),
+            skip_freshness: s.flag("GATE_TEST_SKIP_FRESHNESS"),
+        };
+        config.contradictions(&mut s);
+        if s.mistakes.is_empty() {
+            Ok(config)
+        } else {
+            Err(s.mistakes)
+        }
+    }
+
+    fn contradictions(&self, s: &mut Settings<'_>) {
+        if self.listen == self.status_listen && self.listen.port() != 0 {
+            s.mistake("GATE_STATUS_LISTEN", "is the same as GATE_LISTEN");
+        }
+        if self.satellites.contains(&self.master) {
+            s.mistake(
+                "GATE_SATELLITES",
+                format_args!("{} is GATE_MASTER", self.master),
+            );
+        }
+    }
+}
+
+fn master(s: &mut Settings<'_>) -> Address {
+    let parsed = s.parsed("GATE_MASTER", "master:3306", "a host:port");
+    parsed.unwrap_or_else(|| Address {
+        host: String::new(),
+        port: 0,
+    })
+}
+
+fn default_workers() -> usize {
+    std::thread::available_parallelism().map_or(2, usize::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(settings: &[(&str, &str)]) -> Result<Config, Vec<String>> {
+        let find = |name: &str| {
+            settings
+                .iter()
+                .find(|(n, _)| *n == name)
+                .map(|(_, v)| (*v).to_owned())
+        };
+        Config::read(&find)
+    }
+
+    #[test]
+    fn a_password_is_all_that_has_no_default() {
+        let config = read(&[("GATE_PASSWORD", "x")]).ok().unwrap();
+        assert_eq!(config.satellites.len(), 2);
+        assert_eq!(config.wait, Duration::from_millis(100));
+        assert!(!config.skip_freshness);
+    }
+
+    #[test]
+    fn every_mistake_is_reported_at_once() {
+        let mistakes = read(&[
+            ("GATE_LISTEN", "nowhere"),
+            ("GATE_WAIT_MS", "-1"),
+            ("GATE_SATELLITES", "a:1,a:1,:3306"),
+            ("GATE_TLS_CERT_FILE", "/x"),
+            ("GATE_TEST_SKIP_FRESHNESS", "yes"),
+            ("GATE_PASSWORD", "secret-a"),
+            ("GATE_PASSWORD_FILE", "/x"),
+        ])
+        .err()
+        .unwrap();
+        assert_eq!(mistakes.len(), 7, "{mistakes:?}");
+        assert!(!mistakes.concat().contains("secret-a"));
+    }
+
+    #[test]
+    fn contradictions_are_mistakes() {
+        let settings = [
+            ("GATE_PASSWORD", "x"),
+            ("GATE_LISTEN", "0.0.0.0:8080"),
+            ("GATE_SATELLITES", "master:3306"),
+        ];
+        assert_eq!(read(&settings).err().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn no_satellites_is_a_choice() {
+        let config = read(&[("GATE_PASSWORD", "x"), ("GATE_SATELLITES", "")])
+            .ok()
+            .unwrap();
+        assert!(config.satellites.is_empty());
+    }
+}

@@ -1,0 +1,150 @@
+//! Errors as a MySQL client sees them.
+//!
+//! In: what went wrong, by origin. Out: one code, state and message of MySQL's own catalogue.
+//! Must never: carry a password or a statement's text.
+
+use std::io;
+
+/// An error packet's content.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{code} ({state}): {message}")]
+pub struct SqlError {
+    pub code: u16,
+    pub state: String,
+    pub message: String,
+}
+
+impl SqlError {
+    pub fn new(code: u16, state: &str, message: impl Into<String>) -> Self {
+        let (state, message) = (state.to_owned(), message.into());
+        Self {
+            code,
+            state,
+            message,
+        }
+    }
+
+    /// The gate's own refusals: ER_UNKNOWN_ERROR with a text that names the gate.
+    pub fn gate(message: impl std::fmt::Display) -> Self {
+        Self::new(1105, "HY000", format!("gtid-gate: {message}"))
+    }
+
+    pub fn access_denied(user: &str, host: &str, with_password: bool) -> Self {
+        let using = if with_password { "YES" } else { "NO" };
+        let text = format!("Access denied for user '{user}'@'{host}' (using password: {using})");
+        Self::new(1045, "28000", text)
+    }
+
+    pub fn handshake() -> Self {
+        Self::new(1043, "08S01", "Bad handshake")
+    }
+
+    pub fn unknown_command() -> Self {
+        Self::new(1047, "08S01", "Unknown command")
+    }
+
+    pub fn packet_too_large() -> Self {
+        Self::new(
+            1153,
+            "08S01",
+            "Got a packet bigger than 'max_allowed_packet' bytes",
+        )
+    }
+
+    pub fn packets_out_of_order() -> Self {
+        Self::new(1156, "08S01", "Got packets out of order")
+    }
+
+    pub fn malformed_packet() -> Self {
+        Self::new(1835, "HY000", "Malformed communication packet.")
+    }
+
+    pub fn read_only_transaction() -> Self {
+        Self::new(
+            1792,
+            "25006",
+            "Cannot execute statement in a READ ONLY transaction.",
+        )
+    }
+
+    pub fn shutdown() -> Self {
+        Self::new(1053, "08S01", "Server shutdown in progress")
+    }
+
+    pub fn unknown_statement(id: u32, command: &str) -> Self {
+        let text = format!("Unknown prepared statement handler ({id}) given to {command}");
+        Self::new(1243, "HY000", text)
+    }
+
+    /// An error that a satellite may give and the master not: it refused a write, or lacks what only the master has
+    /// (a trigger's temporary table, a loadable function).
+    pub fn is_for_satellites_only(code: u16) -> bool {
+        matches!(code, 1049 | 1146 | 1290 | 1305 | 1792 | 1836)
+    }
+
+    /// The server is going away or has ended the connection: what follows can't be trusted.
+    pub fn is_server_going(code: u16) -> bool {
+        matches!(code, 1053 | 1077 | 1079 | 1080 | 3032 | 3169 | 4031)
+    }
+}
+
+/// Reading a packet from anyone.
+#[derive(Debug, thiserror::Error)]
+pub enum PacketError {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("packet of more than {0} bytes")]
+    TooLarge(usize),
+    #[error("packet out of order")]
+    OutOfOrder,
+    #[error("malformed packet: {0}")]
+    Malformed(&'static str),
+}
+
+impl PacketError {
+    /// What to tell the peer before closing; nothing if it is gone.
+    pub fn answer(&self) -> Option<SqlError> {
+        match self {
+            Self::Io(_) => None,
+            Self::TooLarge(_) => Some(SqlError::packet_too_large()),
+            Self::OutOfOrder => Some(SqlError::packets_out_of_order()),
+            Self::Malformed(_) => Some(SqlError::malformed_packet()),
+        }
+    }
+}
+
+/// Talking to a master or satellite.
+#[derive(Debug, thiserror::Error)]
+pub enum BackendError {
+    /// The connection is unusable: what was asked may or may not have been done.
+    #[error("connection lost: {0}")]
+    Lost(String),
+    #[error("no answer in time")]
+    Timeout,
+    /// The server answered with an error; the connection goes on.
+    #[error("server said {0}")]
+    Sql(SqlError),
+}
+
+impl From<PacketError> for BackendError {
+    fn from(error: PacketError) -> Self {
+        Self::Lost(error.to_string())
+    }
+}
+
+impl From<io::Error> for BackendError {
+    fn from(error: io::Error) -> Self {
+        Self::Lost(error.to_string())
+    }
+}
+
+impl BackendError {
+    /// What a client is told when nothing better can be done.
+    pub fn for_client(self, server: &str) -> SqlError {
+        match self {
+            Self::Sql(error) => error,
+            Self::Lost(_) => SqlError::gate(format_args!("lost the connection to {server}")),
+            Self::Timeout => SqlError::gate(format_args!("{server} did not answer in time")),
+        }
+    }
+}

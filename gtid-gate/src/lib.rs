@@ -1,0 +1,38 @@
+//! gtid-gate: a MySQL server to its clients, a MySQL client to a master and its satellites. Each read goes to a
+//! satellite that has everything the read must see; all else goes to the master.
+//!
+//! The map:
+//! - bytes: `packet` (framing), `wire` (pieces of packets), `handshake`, `capability`, `scramble`, `tls`
+//! - coming in: `server` (accept, drain), `login`, `passwords`, `registry` (who is here), `session` (one client)
+//! - what a statement is: `classify`
+//! - going out: `backend` (one connection to a server), `response` (follows an answer while it passes)
+//! - where to: `gate` (the decision and the wait), `servers` (what is known), `server_position` (follows a satellite),
+//!   `master_questions` (asks the master), `gtid`
+//! - around it: `config`, `metrics`, `admin` (HTTP), `error`
+#![forbid(unsafe_code)]
+
+pub mod admin;
+pub mod backend;
+pub mod capability;
+pub mod classify;
+pub mod config;
+pub mod error;
+pub mod gate;
+pub mod gtid;
+pub mod handshake;
+pub mod login;
+pub mod master_questions;
+pub mod metrics;
+pub mod packet;
+pub mod passwords;
+pub mod registry;
+pub mod response;
+pub mod scramble;
+pub mod server;
+pub mod server_position;
+pub mod servers;
+pub mod session;
+pub mod shared;
+pub mod start;
+pub mod tls;
+pub mod wire;

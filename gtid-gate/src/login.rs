@@ -1,0 +1,267 @@
+//! A client logs in.
+//!
+//! In: a fresh connection. Out: a client whose password the master has accepted, now or a short while ago.
+//! There is no list of passwords: the first time the client hands its password over (inside TLS, or encrypted with the
+//! gate's RSA key), and the gate logs in to the master with it. While it is kept, a proof is enough.
+//! Must never: let anybody in whom the master has not, or say more about a failure than MySQL does.
+
+use crate::backend::{Backend, Wish};
+use crate::capability as cap;
+use crate::error::{BackendError, PacketError, SqlError};
+use crate::handshake::{self, CACHING_SHA2, FirstAnswer, Greeting, Login, NONCE};
+use crate::packet::Conn;
+use crate::scramble::{self, Password};
+use crate::shared::Shared;
+use crate::wire::{self, STATUS_AUTOCOMMIT};
+use std::sync::Arc;
+
+const UTF8MB4: u8 = 255;
+/// Refusals that say nothing about the password: databases, limits.
+const ABOUT_SOMETHING_ELSE: &[u16] = &[1040, 1044, 1049, 1203, 1226];
+const PUBLIC_KEY_REQUEST: u8 = 2;
+const FAST_IS_ENOUGH: [u8; 2] = [1, 3];
+const FULL_EXCHANGE: [u8; 2] = [1, 4];
+
+/// A client that is in.
+pub struct Client {
+    pub conn: Conn,
+    pub host: String,
+    /// TLS is on: a password may come in clear text.
+    pub secure: bool,
+    pub capabilities: u32,
+}
+
+/// An account that the master accepts.
+pub struct Account {
+    pub user: String,
+    pub password: Arc<Password>,
+    pub charset: u8,
+    pub database: Option<String>,
+    /// The connection that proved it, if one had to be made.
+    pub master: Option<Backend>,
+}
+
+/// Why nobody came in. `Refused` still has to be told.
+pub enum LoginError {
+    Gone(PacketError),
+    Refused(SqlError),
+}
+
+impl From<PacketError> for LoginError {
+    fn from(error: PacketError) -> Self {
+        match error {
+            PacketError::Io(_) => Self::Gone(error),
+            PacketError::TooLarge(_) => Self::Refused(SqlError::packet_too_large()),
+            PacketError::OutOfOrder | PacketError::Malformed(_) => {
+                Self::Refused(SqlError::handshake())
+            }
+        }
+    }
+}
+
+impl From<std::io::Error> for LoginError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Gone(error.into())
+    }
+}
+
+/// The connection phase. The OK packet is left to the caller.
+pub async fn log_in(client: &mut Client, id: u32, shared: &Shared) -> Result<Account, LoginError> {
+    let nonce = fresh_nonce()?;
+    client
+        .conn
+        .send(&greeting(id, nonce, shared).encode())
+        .await?;
+    let login = first_answer(client, shared).await?;
+    client.capabilities = login.capabilities & cap::OFFERED;
+    let proof = match login.plugin.as_deref() {
+        Some(CACHING_SHA2) => login.auth.clone(),
+        _ => switch(&mut client.conn, &nonce).await?,
+    };
+    let Login {
+        user,
+        charset,
+        database,
+        ..
+    } = login;
+    authenticate(
+        client,
+        shared,
+        Wanted {
+            user,
+            charset,
+            database,
+        },
+        &nonce,
+        &proof,
+    )
+    .await
+}
+
+pub struct Wanted {
+    pub user: String,
+    pub charset: u8,
+    pub database: Option<String>,
+}
+
+/// COM_CHANGE_USER: the same proof again, with a new nonce.
+pub async fn change_user(
+    client: &mut Client,
+    wanted: Wanted,
+    shared: &Shared,
+) -> Result<Account, LoginError> {
+    let nonce = fresh_nonce()?;
+    let proof = switch(&mut client.conn, &nonce).await?;
+    authenticate(client, shared, wanted, &nonce, &proof).await
+}
+
+fn fresh_nonce() -> Result<[u8; NONCE], LoginError> {
+    scramble::nonce().map_err(|_| LoginError::Refused(SqlError::gate("no random numbers")))
+}
+
+fn greeting(id: u32, nonce: [u8; NONCE], shared: &Shared) -> Greeting {
+    Greeting {
+        version: shared.gate.servers.master.version(),
+        thread_id: id,
+        nonce,
+        capabilities: cap::OFFERED,
+        charset: UTF8MB4,
+        status: STATUS_AUTOCOMMIT,
+        plugin: CACHING_SHA2.to_owned(),
+    }
+}
+
+async fn first_answer(client: &mut Client, shared: &Shared) -> Result<Login, LoginError> {
+    let packet = client.conn.packet(handshake::MAX_PACKET).await?;
+    match FirstAnswer::parse(&packet)? {
+        FirstAnswer::Login(login) => return Ok(login),
+        FirstAnswer::Tls => start_tls(client, shared).await?,
+    }
+    let packet = client.conn.packet(handshake::MAX_PACKET).await?;
+    match FirstAnswer::parse(&packet)? {
+        FirstAnswer::Login(login) => Ok(login),
+        FirstAnswer::Tls => Err(LoginError::Refused(SqlError::handshake())),
+    }
+}
+
+async fn start_tls(client: &mut Client, shared: &Shared) -> Result<(), LoginError> {
+    let seq = client.conn.seq;
+    let plain = std::mem::replace(&mut client.conn, Conn::new(tokio::io::empty()));
+    client.conn = Conn::new(shared.tls.accept(plain.into_stream()).await?);
+    client.conn.seq = seq;
+    client.secure = true;
+    Ok(())
+}
+
+async fn switch(conn: &mut Conn, nonce: &[u8; NONCE]) -> Result<Vec<u8>, LoginError> {
+    conn.send(&handshake::auth_switch(CACHING_SHA2, nonce))
+        .await?;
+    Ok(conn.packet(handshake::MAX_PACKET).await?.to_vec())
+}
+
+async fn authenticate(
+    client: &mut Client,
+    shared: &Shared,
+    wanted: Wanted,
+    nonce: &[u8; NONCE],
+    proof: &[u8],
+) -> Result<Account, LoginError> {
+    let kept = shared.passwords.get(&wanted.user);
+    let proven = kept.filter(|p| scramble::same(&scramble::caching_sha2(p, nonce), proof));
+    let (password, is_new) = match proven {
+        Some(password) if proof.is_empty() => (password, false),
+        Some(password) => {
+            client.conn.send(&FAST_IS_ENOUGH).await?;
+            (password, false)
+        }
+        None => (
+            Arc::new(full_exchange(client, shared, &wanted.user, nonce, proof).await?),
+            true,
+        ),
+    };
+    let database = wanted.database.as_deref();
+    let master = if is_new || !shared.passwords.knows(&wanted.user, database) {
+        Some(verify(client, shared, &wanted, &password).await?)
+    } else {
+        None
+    };
+    if master.is_some() {
+        shared.passwords.keep(&wanted.user, &password, database);
+    }
+    let Wanted {
+        user,
+        charset,
+        database,
+    } = wanted;
+    Ok(Account {
+        user,
+        password,
+        charset,
+        database,
+        master,
+    })
+}
+
+/// Has the client hand its password over.
+async fn full_exchange(
+    client: &mut Client,
+    shared: &Shared,
+    user: &str,
+    nonce: &[u8; NONCE],
+    proof: &[u8],
+) -> Result<Password, LoginError> {
+    // A client without a password sends a lone zero byte, or nothing.
+    if proof.is_empty() || proof == [0] {
+        return Ok(Password::default());
+    }
+    client.conn.send(&FULL_EXCHANGE).await?;
+    let mut answer = Password::new(client.conn.packet(handshake::MAX_PACKET).await?.to_vec());
+    if !client.secure {
+        if answer.as_slice() == [PUBLIC_KEY_REQUEST] {
+            let mut key = vec![1];
+            key.extend_from_slice(&shared.exchange_key.public_pem);
+            client.conn.send(&key).await?;
+            answer = Password::new(client.conn.packet(handshake::MAX_PACKET).await?.to_vec());
+        }
+        let denied = || LoginError::Refused(SqlError::access_denied(user, &client.host, true));
+        answer = shared.exchange_key.decrypt(&answer).ok_or_else(denied)?;
+        scramble::mix_with_nonce(&mut answer, nonce);
+    }
+    if answer.last() == Some(&0) {
+        answer.pop();
+    }
+    Ok(answer)
+}
+
+/// Logs in to the master: that decides.
+async fn verify(
+    client: &Client,
+    shared: &Shared,
+    wanted: &Wanted,
+    password: &Password,
+) -> Result<Backend, LoginError> {
+    let wish = Wish {
+        user: &wanted.user,
+        password,
+        capabilities: client.capabilities,
+        charset: wanted.charset,
+        database: wanted.database.as_deref(),
+    };
+    let within = shared.config.connect_timeout;
+    let outcome = Backend::connect(&shared.gate.servers.master, wish, within).await;
+    outcome.map_err(|error| {
+        if matches!(&error, BackendError::Sql(e) if !ABOUT_SOMETHING_ELSE.contains(&e.code)) {
+            shared.passwords.forget(&wanted.user, password);
+        }
+        LoginError::Refused(match error {
+            BackendError::Sql(e) if e.code == 1045 => {
+                SqlError::access_denied(&wanted.user, &client.host, !password.is_empty())
+            }
+            other => other.for_client("the master"),
+        })
+    })
+}
+
+pub fn welcome() -> Vec<u8> {
+    wire::ok_packet(STATUS_AUTOCOMMIT)
+}

@@ -1,0 +1,94 @@
+//! Asks the master what has been committed, for many reads at once.
+//!
+//! One question is in flight at a time; it serves every read that arrived before it was sent, and those that arrive
+//! later share the next one. In: requests. Out: the master's position, asked after the request arrived.
+//! Must never: answer a request with a position that was asked before the request arrived.
+
+use crate::backend::Backend;
+use crate::error::BackendError;
+use crate::server_position::{self, Follower};
+use crate::servers::Position;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+
+type Request = oneshot::Sender<Result<Arc<Position>, Unanswered>>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the master does not answer")]
+pub struct Unanswered;
+
+#[derive(Clone)]
+pub struct MasterQuestions {
+    requests: mpsc::UnboundedSender<Request>,
+}
+
+impl MasterQuestions {
+    /// Starts the task that asks; it ends when nobody can request any more.
+    pub fn start(follower: Follower) -> Self {
+        let (requests, inbox) = mpsc::unbounded_channel();
+        tokio::spawn(run(follower, inbox));
+        Self { requests }
+    }
+
+    /// What the master has, asked after this call; gives up after `within`.
+    pub async fn ask(&self, within: Duration) -> Result<Arc<Position>, Unanswered> {
+        let (request, answer) = oneshot::channel();
+        self.requests.send(request).map_err(|_| Unanswered)?;
+        let answer = tokio::time::timeout(within, answer).await;
+        answer.map_err(|_| Unanswered)?.map_err(|_| Unanswered)?
+    }
+}
+
+async fn run(follower: Follower, mut inbox: mpsc::UnboundedReceiver<Request>) {
+    let mut connection = None;
+    let mut waiting: Vec<Request> = Vec::new();
+    loop {
+        let next = tokio::time::timeout(follower.keepalive, inbox.recv()).await;
+        match next {
+            Ok(Some(request)) => waiting.push(request),
+            Ok(None) => return,
+            Err(_) => {}
+        }
+        while let Ok(request) = inbox.try_recv() {
+            waiting.push(request);
+        }
+        let answer = ask_again_if_stale(&follower, &mut connection).await;
+        waiting
+            .drain(..)
+            .for_each(|request| drop(request.send(answer.clone())));
+    }
+}
+
+/// A connection that went stale while idle must not cost its requests an error.
+async fn ask_again_if_stale(
+    follower: &Follower,
+    connection: &mut Option<Backend>,
+) -> Result<Arc<Position>, Unanswered> {
+    let was_open = connection.is_some();
+    match ask(follower, connection).await {
+        Err(BackendError::Lost(_)) if was_open => ask(follower, connection).await,
+        other => other,
+    }
+    .map_err(|error| {
+        follower.lost(&error);
+        Unanswered
+    })
+}
+
+async fn ask(
+    follower: &Follower,
+    connection: &mut Option<Backend>,
+) -> Result<Arc<Position>, BackendError> {
+    let mut backend = match connection.take() {
+        Some(backend) => backend,
+        None => follower.connect().await?,
+    };
+    follower.metrics.master_questions.inc();
+    let position = follower
+        .bounded(server_position::sample(&mut backend), Duration::ZERO)
+        .await?;
+    follower.publish(position.clone());
+    *connection = Some(backend);
+    Ok(position)
+}

@@ -1,0 +1,213 @@
+//! Packet framing over one connection.
+//!
+//! In: bytes of a stream. Out: packets, joined where they were split at 16 MiB; and the way back.
+//! Must never: take memory on the word of a header; a packet's size is checked before, and memory grows only with
+//! bytes that have come.
+
+use crate::error::PacketError;
+use bytes::{Buf, BytesMut};
+use std::pin::Pin;
+use std::task::{Context, Waker};
+use std::{io, time::Duration};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+
+pub const HEADER: usize = 4;
+/// A payload of this size says that another packet continues it.
+pub const MAX_PAYLOAD: usize = 0xff_ffff;
+const READ_AHEAD: usize = 16 * 1024;
+const LINGER: Duration = Duration::from_secs(1);
+
+pub trait Stream: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Sync + Unpin> Stream for T {}
+
+/// The first (usually only) packet of what was sent.
+pub struct Chunk {
+    pub payload: BytesMut,
+    /// The payload was full: a further packet continues it.
+    pub continued: bool,
+}
+
+/// One connection with its buffers; `seq` is the sequence id that the next packet must carry, in either direction.
+pub struct Conn {
+    stream: Box<dyn Stream>,
+    inbound: BytesMut,
+    outbound: Vec<u8>,
+    pub seq: u8,
+}
+
+impl Conn {
+    pub fn new(stream: impl Stream + 'static) -> Self {
+        Self {
+            stream: Box::new(stream),
+            inbound: BytesMut::with_capacity(READ_AHEAD),
+            outbound: Vec::new(),
+            seq: 0,
+        }
+    }
+
+    /// Gives up the stream to be wrapped in TLS; what was read ahead of it is the beginning of the TLS handshake.
+    pub fn into_stream(self) -> Rewound {
+        Rewound {
+            ahead: self.inbound,
+            stream: self.stream,
+        }
+    }
+
+    /// Bytes read and not yet taken.
+    pub fn buffered(&mut self) -> &mut BytesMut {
+        &mut self.inbound
+    }
+
+    /// Waits for more bytes. The end of the stream is an error.
+    pub async fn fill(&mut self) -> io::Result<()> {
+        if self.inbound.capacity() - self.inbound.len() < READ_AHEAD / 4 {
+            self.inbound.reserve(READ_AHEAD);
+        }
+        match self.stream.read_buf(&mut self.inbound).await? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            _ => Ok(()),
+        }
+    }
+
+    async fn fill_to(&mut self, count: usize) -> io::Result<()> {
+        while self.inbound.len() < count {
+            self.fill().await?;
+        }
+        Ok(())
+    }
+
+    /// Takes the next header; returns the payload's size.
+    pub async fn header(&mut self) -> Result<usize, PacketError> {
+        self.fill_to(HEADER).await?;
+        let size = payload_size(&self.inbound);
+        if self.inbound[3] != self.seq {
+            return Err(PacketError::OutOfOrder);
+        }
+        self.seq = self.seq.wrapping_add(1);
+        self.inbound.advance(HEADER);
+        Ok(size)
+    }
+
+    /// One packet of at most `limit` bytes, without what continues it.
+    pub async fn chunk(&mut self, limit: usize) -> Result<Chunk, PacketError> {
+        let size = self.header().await?;
+        if size > limit {
+            return Err(PacketError::TooLarge(limit));
+        }
+        self.fill_to(size).await?;
+        let payload = self.inbound.split_to(size);
+        Ok(Chunk {
+            payload,
+            continued: size == MAX_PAYLOAD,
+        })
+    }
+
+    /// One whole packet of at most `limit` bytes.
+    pub async fn packet(&mut self, limit: usize) -> Result<BytesMut, PacketError> {
+        let Chunk {
+            mut payload,
+            mut continued,
+        } = self.chunk(limit).await?;
+        while continued {
+            let next = self.chunk(limit - payload.len()).await?;
+            payload.extend_from_slice(&next.payload);
+            continued = next.continued;
+        }
+        Ok(payload)
+    }
+
+    /// Puts a packet into the outgoing buffer, split where it must be.
+    pub fn queue(&mut self, payload: &[u8]) {
+        let mut rest = payload;
+        loop {
+            let (now, later) = rest.split_at(rest.len().min(MAX_PAYLOAD));
+            self.queue_header(now.len());
+            self.outbound.extend_from_slice(now);
+            rest = later;
+            if now.len() < MAX_PAYLOAD {
+                return;
+            }
+        }
+    }
+
+    /// Puts one header into the outgoing buffer; the caller then sends exactly `size` bytes.
+    pub fn queue_header(&mut self, size: usize) {
+        let bytes = (size as u32).to_le_bytes();
+        self.outbound
+            .extend_from_slice(&[bytes[0], bytes[1], bytes[2], self.seq]);
+        self.seq = self.seq.wrapping_add(1);
+    }
+
+    pub fn queue_raw(&mut self, bytes: &[u8]) {
+        self.outbound.extend_from_slice(bytes);
+    }
+
+    pub async fn flush(&mut self) -> io::Result<()> {
+        if !self.outbound.is_empty() {
+            self.stream.write_all(&self.outbound).await?;
+            self.outbound.clear();
+            self.outbound.shrink_to(READ_AHEAD);
+        }
+        self.stream.flush().await
+    }
+
+    pub async fn send(&mut self, payload: &[u8]) -> io::Result<()> {
+        self.queue(payload);
+        self.flush().await
+    }
+
+    /// Sends bytes that are packets already.
+    pub async fn send_raw(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if !self.outbound.is_empty() {
+            self.outbound.extend_from_slice(bytes);
+            return self.flush().await;
+        }
+        self.stream.write_all(bytes).await?;
+        self.stream.flush().await
+    }
+
+    /// Starts a command: sequence ids begin anew.
+    pub fn begin(&mut self) {
+        self.seq = 0;
+    }
+
+    /// Sends a last packet, and lets the peer read it: closing with bytes unread would destroy it on its way.
+    pub async fn say_last(&mut self, payload: &[u8]) {
+        let last_words = async {
+            self.send(payload).await?;
+            self.stream.shutdown().await?;
+            loop {
+                self.inbound.clear();
+                self.fill().await?;
+            }
+        };
+        let ended: Result<io::Result<()>, _> = tokio::time::timeout(LINGER, last_words).await;
+        drop(ended);
+    }
+
+    /// Whether the peer has closed, as far as is known without waiting.
+    pub fn is_closed(&mut self) -> bool {
+        let mut context = Context::from_waker(Waker::noop());
+        let mut byte = [0];
+        let mut buffer = ReadBuf::new(&mut byte);
+        // Nothing was asked: whatever comes is the end, or an announcement of it.
+        Pin::new(&mut self.stream)
+            .poll_read(&mut context, &mut buffer)
+            .is_ready()
+    }
+
+    pub async fn close(&mut self) {
+        let _ = self.stream.shutdown().await;
+    }
+}
+
+/// The size in a header of at least three bytes.
+pub fn payload_size(header: &[u8]) -> usize {
+    usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16
+}
+
+mod rewound;
+pub use rewound::Rewound;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+use super::*;
+use proptest::prelude::*;
+use tokio::io::duplex;
+
+fn block_on<F: Future>(work: F) -> F::Output {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.expect("a runtime").block_on(work)
+}
+
+fn framed(packets: &[Vec<u8>]) -> Vec<u8> {
+    block_on(async {
+        let (near, mut far) = duplex(1 << 26);
+        let mut conn = Conn::new(near);
+        packets.iter().for_each(|p| conn.queue(p));
+        conn.flush().await.unwrap();
+        drop(conn);
+        let mut bytes = Vec::new();
+        far.read_to_end(&mut bytes).await.unwrap();
+        bytes
+    })
+}
+
+async fn read_all(chunks: Vec<Vec<u8>>, limit: usize) -> (Vec<Vec<u8>>, PacketError) {
+    let (near, mut far) = duplex(64);
+    tokio::spawn(async move {
+        for chunk in chunks {
+            if far.write_all(&chunk).await.is_err() {
+                return;
+            }
+        }
+    });
+    let mut conn = Conn::new(near);
+    let mut packets = Vec::new();
+    loop {
+        match conn.packet(limit).await {
+            Ok(packet) => packets.push(packet.to_vec()),
+            Err(error) => return (packets, error),
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_chunking_gives_the_same_packets(
+        packets in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..300), 1..6),
+        size in 1usize..50,
+    ) {
+        let chunks = framed(&packets).chunks(size).map(<[u8]>::to_vec).collect();
+        let (read, end) = block_on(read_all(chunks, 1000));
+        prop_assert_eq!(read, packets);
+        prop_assert!(matches!(end, PacketError::Io(_)));
+    }
+
+    #[test]
+    fn garbage_never_panics(garbage in prop::collection::vec(any::<u8>(), 0..2000)) {
+        block_on(read_all(vec![garbage], 1000));
+    }
+}
+
+#[test]
+fn packets_of_16_mib_are_split_and_joined() {
+    for size in [MAX_PAYLOAD - 1, MAX_PAYLOAD, MAX_PAYLOAD + 1] {
+        let packets = vec![vec![7u8; size], b"next".to_vec()];
+        let (read, _) = block_on(read_all(vec![framed(&packets)], 1 << 25));
+        assert_eq!(read.len(), 2);
+        assert!(read == packets);
+    }
+}
+
+#[test]
+fn an_oversized_packet_is_refused_from_its_header() {
+    let (read, error) = block_on(read_all(vec![vec![0, 0, 1, 0]], 1000));
+    assert!(read.is_empty());
+    assert!(matches!(error, PacketError::TooLarge(1000)));
+}
+
+#[test]
+fn a_wrong_sequence_id_is_refused() {
+    let (_, error) = block_on(read_all(vec![vec![1, 0, 0, 9, 0]], 1000));
+    assert!(matches!(error, PacketError::OutOfOrder));
+}
+
+#[test]
+fn bytes_read_ahead_of_tls_are_not_lost() {
+    let request = framed(&[b"ask".to_vec()]);
+    block_on(async {
+        let (near, mut far) = duplex(1000);
+        far.write_all(&request).await.unwrap();
+        far.write_all(b"hello").await.unwrap();
+        let mut conn = Conn::new(near);
+        conn.packet(1000).await.unwrap();
+        let mut read = [0; 5];
+        conn.into_stream().read_exact(&mut read).await.unwrap();
+        assert_eq!(&read, b"hello");
+    });
+}

@@ -1,0 +1,306 @@
+//! The servers behind the gate and what is known of each.
+//!
+//! In: positions from the trackers, load from sessions. Out: snapshots of both.
+//! Must never: give a position of one incarnation for another; a position is dropped when its connection is lost.
+
+use crate::config::{Address, Config};
+use crate::gtid::GtidSet;
+use crate::metrics::Metrics;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use tokio::sync::watch;
+
+/// Told to clients until the master has been reached.
+const UNKNOWN_VERSION: &str = "8.4.0";
+
+/// One life of one mysqld: a nonce per boot, or what comes closest on a foreign server.
+pub type Incarnation = Arc<str>;
+
+/// What a server said about itself, in one statement: `owned` read first, then `executed`.
+#[derive(Debug)]
+pub struct Position {
+    pub incarnation: Incarnation,
+    /// Taken before the question was sent.
+    pub asked: Instant,
+    pub owned: GtidSet,
+    pub executed: GtidSet,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    Master,
+    Satellite,
+}
+
+/// A read that waits until a server has `required`.
+pub struct Waiter {
+    pub required: GtidSet,
+    pub woken: Arc<tokio::sync::Notify>,
+}
+
+pub struct Server {
+    pub id: usize,
+    pub name: String,
+    pub role: Role,
+    pub address: Address,
+    position: Mutex<Option<Arc<Position>>>,
+    version: Mutex<String>,
+    waiters: Mutex<Vec<Arc<Waiter>>>,
+    /// What the master last had when a read looked here and did not find it: worth knowing once it has arrived, though
+    /// nobody waits for it here.
+    sought: Mutex<Option<Arc<Position>>>,
+    /// Tells the tracker that somebody waits.
+    pub wanted: tokio::sync::Notify,
+    /// Counts how often the server was lost: who waits for an answer of an earlier life waits in vain.
+    lost: watch::Sender<u64>,
+    pub running: AtomicUsize,
+    pub sessions: AtomicUsize,
+    /// Age of the oldest master position that this server lacked at the last look.
+    pub lag_ms: AtomicU64,
+}
+
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Server {
+    pub fn new(id: usize, name: String, role: Role, address: Address) -> Self {
+        Self {
+            id,
+            name,
+            role,
+            address,
+            position: Mutex::new(None),
+            version: Mutex::new(UNKNOWN_VERSION.to_owned()),
+            waiters: Mutex::new(Vec::new()),
+            sought: Mutex::new(None),
+            wanted: tokio::sync::Notify::new(),
+            lost: watch::channel(0).0,
+            running: AtomicUsize::new(0),
+            sessions: AtomicUsize::new(0),
+            lag_ms: AtomicU64::new(0),
+        }
+    }
+
+    pub fn position(&self) -> Option<Arc<Position>> {
+        lock(&self.position).clone()
+    }
+
+    /// The version that the server gave last.
+    pub fn version(&self) -> String {
+        lock(&self.version).clone()
+    }
+
+    pub fn set_version(&self, version: &str) {
+        *lock(&self.version) = version.to_owned();
+    }
+
+    pub fn losses(&self) -> watch::Receiver<u64> {
+        self.lost.subscribe()
+    }
+
+    /// Makes a new position known and wakes those that waited for it.
+    pub fn publish(&self, position: Arc<Position>) {
+        let satisfied: Vec<_> = {
+            let waiters = lock(&self.waiters);
+            waiters
+                .iter()
+                .filter(|w| position.executed.contains_set(&w.required))
+                .cloned()
+                .collect()
+        };
+        *lock(&self.position) = Some(position);
+        satisfied.iter().for_each(|w| w.woken.notify_one());
+    }
+
+    /// The server is lost: its position means nothing any more.
+    pub fn forget(&self) {
+        *lock(&self.position) = None;
+        self.lost.send_modify(|count| *count += 1);
+        lock(&self.waiters)
+            .iter()
+            .for_each(|w| w.woken.notify_one());
+    }
+
+    /// The oldest requirement that the known position does not meet; when nobody waits, what was sought.
+    pub fn oldest_unmet(&self) -> Option<GtidSet> {
+        let known = self.position()?;
+        let unmet = |set: &GtidSet| !known.executed.contains_set(set);
+        if let Some(waiter) = lock(&self.waiters).iter().find(|w| unmet(&w.required)) {
+            return Some(waiter.required.clone());
+        }
+        let sought = lock(&self.sought).clone()?;
+        unmet(&sought.executed).then(|| sought.executed.clone())
+    }
+
+    /// A read went elsewhere because this server is not known to have `master`'s transactions.
+    pub fn seek(&self, master: &Arc<Position>) {
+        *lock(&self.sought) = Some(master.clone());
+        self.wanted.notify_one();
+    }
+
+    pub fn wait_for(self: &Arc<Self>, waiter: Waiter) -> Waiting {
+        let waiter = Arc::new(waiter);
+        lock(&self.waiters).push(waiter.clone());
+        self.wanted.notify_one();
+        Waiting {
+            server: self.clone(),
+            waiter,
+        }
+    }
+
+    pub fn start_running(self: &Arc<Self>) -> Running {
+        self.running.fetch_add(1, Ordering::Relaxed);
+        Running {
+            server: self.clone(),
+        }
+    }
+}
+
+/// A registered waiter; dropped, it waits no more.
+pub struct Waiting {
+    server: Arc<Server>,
+    waiter: Arc<Waiter>,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        lock(&self.server.waiters).retain(|w| !Arc::ptr_eq(w, &self.waiter));
+    }
+}
+
+/// A statement in hand, counted as load of its server.
+pub struct Running {
+    server: Arc<Server>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.server.running.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+pub struct Servers {
+    pub master: Arc<Server>,
+    pub satellites: Vec<Arc<Server>>,
+}
+
+impl Servers {
+    pub fn new(config: &Config) -> Self {
+        let hosts: Vec<_> = std::iter::once(&config.master)
+            .chain(&config.satellites)
+            .collect();
+        let name = |address: &Address| {
+            let alone = hosts.iter().filter(|a| a.host == address.host).count() == 1;
+            if alone {
+                address.host.clone()
+            } else {
+                address.to_string()
+            }
+        };
+        let satellite = |(at, address): (usize, &Address)| {
+            Arc::new(Server::new(
+                at + 1,
+                name(address),
+                Role::Satellite,
+                address.clone(),
+            ))
+        };
+        let master = Server::new(0, name(&config.master), Role::Master, config.master.clone());
+        let satellites = config
+            .satellites
+            .iter()
+            .enumerate()
+            .map(satellite)
+            .collect();
+        Self {
+            master: Arc::new(master),
+            satellites,
+        }
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &Arc<Server>> {
+        std::iter::once(&self.master).chain(&self.satellites)
+    }
+
+    /// Brings the gauges up to date, when somebody looks.
+    pub fn show(&self, metrics: &Metrics) {
+        let master = self.master.position();
+        for server in self.all() {
+            let label = [server.name.as_str()];
+            let position = server.position();
+            metrics
+                .server_up
+                .with_label_values(&label)
+                .set(i64::from(position.is_some()));
+            let load = server.running.load(Ordering::Relaxed);
+            metrics
+                .server_running
+                .with_label_values(&label)
+                .set(load as i64);
+            let sessions = server.sessions.load(Ordering::Relaxed);
+            metrics
+                .server_sessions
+                .with_label_values(&label)
+                .set(sessions as i64);
+            let lag = lag_transactions(master.as_deref(), position.as_deref());
+            let age = server.lag_ms.load(Ordering::Relaxed);
+            metrics
+                .lag_milliseconds
+                .with_label_values(&label)
+                .set(age as i64);
+            metrics
+                .lag_transactions
+                .with_label_values(&label)
+                .set(lag.map_or(-1, |l| l as i64));
+        }
+    }
+}
+
+/// How many transactions of the master's last known set the server's lacks.
+pub fn lag_transactions(master: Option<&Position>, server: Option<&Position>) -> Option<u64> {
+    let mut missing = master?.executed.clone();
+    missing.subtract(&server?.executed);
+    Some(missing.count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(last: u64) -> GtidSet {
+        GtidSet::parse(&format!("3e11fa47-71ca-11e1-9e33-c80aa9429562:1-{last}")).unwrap()
+    }
+
+    fn position(last: u64) -> Arc<Position> {
+        Arc::new(Position {
+            incarnation: "boot".into(),
+            asked: Instant::now(),
+            owned: GtidSet::new(),
+            executed: set(last),
+        })
+    }
+
+    #[test]
+    fn what_was_sought_is_asked_for_until_it_is_there_but_after_those_that_wait() {
+        let address = Address {
+            host: "satellite-1".into(),
+            port: 3306,
+        };
+        let server = Arc::new(Server::new(1, "s".into(), Role::Satellite, address));
+        server.seek(&position(5));
+        assert_eq!(server.oldest_unmet(), None, "nothing is known of it yet");
+        server.publish(position(3));
+        assert_eq!(server.oldest_unmet(), Some(set(5)));
+        let waiting = server.wait_for(Waiter {
+            required: set(4),
+            woken: Arc::default(),
+        });
+        assert_eq!(server.oldest_unmet(), Some(set(4)));
+        drop(waiting);
+        assert_eq!(server.oldest_unmet(), Some(set(5)));
+        server.publish(position(5));
+        assert_eq!(server.oldest_unmet(), None);
+    }
+}

@@ -1,0 +1,276 @@
+//! One client, from login to the end of its connection.
+//!
+//! In: the client's commands. Out: the answers of whichever server ran them.
+//! A session owns its connections: at most one to the master, one to each satellite used, all as the client's user.
+//! Must never: repeat a statement that may have written; let one server answer for state that only another has.
+
+mod commands;
+mod infile;
+mod inside;
+mod kill;
+mod prepared;
+mod reads;
+mod relay;
+mod route;
+mod run;
+mod settings;
+mod state;
+mod work;
+
+use crate::backend::Backend;
+use crate::error::{BackendError, PacketError, SqlError};
+use crate::gate::{LastRead, MasterLeave};
+use crate::login::{self, Account, Client, LoginError};
+use crate::packet::Conn;
+use crate::registry::Entry;
+use crate::scramble::Password;
+use crate::servers::{Role, Server};
+use crate::shared::{Shared, told_to_stop};
+use crate::wire;
+use prepared::Statements;
+use state::State;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+use tokio::net::TcpStream;
+
+/// Why a command has no ordinary answer.
+pub(crate) enum Fault {
+    /// The client is told; the session goes on.
+    Sql(SqlError),
+    /// The client is told and the connection closed: session state was lost with a server.
+    Fatal(SqlError),
+    /// There is nobody to tell.
+    Gone,
+}
+
+impl From<SqlError> for Fault {
+    fn from(error: SqlError) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<PacketError> for Fault {
+    fn from(error: PacketError) -> Self {
+        error.answer().map_or(Self::Gone, Self::Fatal)
+    }
+}
+
+impl From<std::io::Error> for Fault {
+    fn from(_: std::io::Error) -> Self {
+        Self::Gone
+    }
+}
+
+pub(crate) struct Session {
+    shared: Arc<Shared>,
+    entry: Arc<Entry>,
+    client: Client,
+    user: String,
+    password: Arc<Password>,
+    charset: u8,
+    state: State,
+    master: Option<Backend>,
+    satellites: HashMap<usize, Backend>,
+    statements: Statements,
+    /// Held while a read-only transaction runs on the master for want of a satellite.
+    leave: Option<MasterLeave>,
+}
+
+/// Serves one client until it leaves, is killed, or the gate stops.
+pub async fn serve(stream: TcpStream, shared: Arc<Shared>) {
+    let host = stream.peer_addr().map_or_else(
+        |_| "unknown".to_owned(),
+        |a| a.ip().to_canonical().to_string(),
+    );
+    let entry = shared.registry.add();
+    shared.metrics.sessions.inc();
+    let conn = Conn::new(stream);
+    let mut client = Client {
+        conn,
+        host,
+        secure: false,
+        capabilities: 0,
+    };
+    let within = shared.config.login_timeout;
+    match tokio::time::timeout(within, login::log_in(&mut client, entry.id, &shared)).await {
+        Ok(Ok(account)) => {
+            shared.metrics.logins.with_label_values(&["ok"]).inc();
+            Session::new(shared.clone(), entry.clone(), client, account)
+                .run()
+                .await;
+        }
+        Ok(Err(error)) => refuse(&mut client, &shared, error).await,
+        Err(_) => {
+            shared.metrics.logins.with_label_values(&["timeout"]).inc();
+            client.conn.close().await;
+        }
+    }
+    shared.registry.remove(entry.id);
+    shared.metrics.sessions.dec();
+}
+
+async fn refuse(client: &mut Client, shared: &Shared, error: LoginError) {
+    let outcome = match error {
+        LoginError::Gone(_) => "gone",
+        LoginError::Refused(error) => {
+            tracing::debug!(host = %client.host, code = error.code, "login refused");
+            client.conn.say_last(&wire::err_packet(&error)).await;
+            if error.code == 1043 {
+                "bad_handshake"
+            } else {
+                "refused"
+            }
+        }
+    };
+    shared.metrics.logins.with_label_values(&[outcome]).inc();
+}
+
+impl Session {
+    fn new(shared: Arc<Shared>, entry: Arc<Entry>, client: Client, account: Account) -> Self {
+        entry.set_user(&account.user);
+        let mut session = Self {
+            shared,
+            entry,
+            client,
+            user: account.user,
+            password: account.password,
+            charset: account.charset,
+            state: State::new(
+                account.database,
+                commands::is_utf8_collation(account.charset),
+            ),
+            master: None,
+            satellites: HashMap::new(),
+            statements: Statements::default(),
+            leave: None,
+        };
+        session.adopt_master(account.master);
+        session
+    }
+
+    fn adopt_master(&mut self, proven: Option<Backend>) {
+        self.master = proven.map(|mut backend| {
+            backend.count();
+            backend
+        });
+    }
+
+    async fn run(mut self) {
+        if self.client.conn.send(&login::welcome()).await.is_ok() {
+            let end = self.commands().await;
+            self.say_goodbye(end).await;
+        }
+        for (_, backend) in self.satellites.drain() {
+            backend.quit().await;
+        }
+        if let Some(backend) = self.master.take() {
+            backend.quit().await;
+        }
+    }
+
+    async fn say_goodbye(&mut self, end: Fault) {
+        match end {
+            Fault::Sql(error) | Fault::Fatal(error) => {
+                self.shared
+                    .metrics
+                    .errors
+                    .with_label_values(&["session_ended"])
+                    .inc();
+                self.client.conn.say_last(&wire::err_packet(&error)).await;
+            }
+            Fault::Gone => self.client.conn.close().await,
+        }
+    }
+
+    /// One command after the other; returns why it ended.
+    async fn commands(&mut self) -> Fault {
+        loop {
+            let outcome = match self.next_command().await {
+                Ok(request) => self.command(request).await,
+                Err(fault) => return fault,
+            };
+            self.entry.set_running(None);
+            let on_master = self.master.as_ref().map_or(0, |b| b.thread_id);
+            self.entry.on_master.store(on_master, Ordering::Relaxed);
+            match outcome {
+                Ok(()) => {}
+                Err(Fault::Sql(error)) => {
+                    if self
+                        .client
+                        .conn
+                        .send(&wire::err_packet(&error))
+                        .await
+                        .is_err()
+                    {
+                        return Fault::Gone;
+                    }
+                }
+                Err(end) => return end,
+            }
+        }
+    }
+
+    /// Waits for the client; ends the session when it is killed or the gate stops.
+    async fn next_command(&mut self) -> Result<work::Request, Fault> {
+        let limit = self.shared.config.max_packet;
+        let draining = self.shared.draining.clone();
+        let entry = self.entry.clone();
+        self.client.conn.begin();
+        tokio::select! {
+            biased;
+            chunk = self.client.conn.chunk(limit) => {
+                let chunk = chunk?;
+                Ok(work::Request { payload: chunk.payload, continued: chunk.continued })
+            }
+            () = entry.killed.notified() => Err(Fault::Gone),
+            () = told_to_stop(draining) => Err(Fault::Fatal(SqlError::shutdown())),
+        }
+    }
+
+    async fn say_ok(&mut self) -> Result<(), Fault> {
+        let packet = wire::ok_packet(self.state.status());
+        Ok(self.client.conn.send(&packet).await?)
+    }
+
+    /// Remembers who answered last: the session has seen what was there.
+    fn answered_by(&mut self, server: &Server, incarnation: &Arc<str>) {
+        let answered = Instant::now();
+        let (server, role) = (server.id, server.role);
+        self.state.last = Some(LastRead {
+            server,
+            role,
+            incarnation: incarnation.clone(),
+            answered,
+        });
+    }
+
+    /// The master's connection broke. Nothing is repeated; a session whose state was there ends.
+    fn lost_master(&mut self, error: BackendError) -> Fault {
+        self.shared
+            .metrics
+            .errors
+            .with_label_values(&["master_lost"])
+            .inc();
+        let keeps_nothing_there = !self.state.depends_on_master();
+        let error = match error {
+            BackendError::Sql(error) => return Fault::Sql(error),
+            other => {
+                tracing::debug!(reason = %other, "lost the master");
+                let what =
+                    "lost the master during the statement: it may or may not have taken effect";
+                SqlError::gate(what)
+            }
+        };
+        if keeps_nothing_there {
+            Fault::Sql(error)
+        } else {
+            Fault::Fatal(error)
+        }
+    }
+
+    fn is_master(server: &Server) -> bool {
+        server.role == Role::Master
+    }
+}

@@ -1,0 +1,359 @@
+//! The commands of MySQL's protocol, one by one.
+//!
+//! What is not known is answered with an error and changes nothing.
+
+use super::prepared::{COM_STMT_CLOSE, COM_STMT_PREPARE, COM_STMT_SEND_LONG_DATA};
+use super::route::Statement;
+use super::state::{State, Tx};
+use super::work::{Request, Work};
+use super::{Fault, Session};
+use crate::backend::{Backend, COM_INIT_DB, COM_QUERY, COM_QUIT};
+use crate::capability as cap;
+use crate::classify::{self, Class};
+use crate::error::SqlError;
+use crate::handshake::ChangeUser;
+use crate::login::{self, LoginError, Wanted};
+use crate::response::Shape;
+use crate::wire::Reader;
+use bytes::BytesMut;
+use std::sync::Arc;
+
+const COM_FIELD_LIST: u8 = 0x04;
+const COM_STATISTICS: u8 = 0x09;
+const COM_PROCESS_KILL: u8 = 0x0c;
+const COM_PING: u8 = 0x0e;
+const COM_CHANGE_USER: u8 = 0x11;
+const COM_STMT_EXECUTE: u8 = 0x17;
+const COM_STMT_RESET: u8 = 0x1a;
+const COM_SET_OPTION: u8 = 0x1b;
+const COM_STMT_FETCH: u8 = 0x1c;
+const COM_RESET_CONNECTION: u8 = 0x1f;
+
+impl Session {
+    pub(super) async fn command(&mut self, request: Request) -> Result<(), Fault> {
+        match request.command() {
+            COM_QUERY => self.query(request).await,
+            COM_STMT_EXECUTE => self.execute(request).await,
+            COM_STMT_PREPARE => self.prepare(request).await,
+            COM_STMT_SEND_LONG_DATA => self.long_data(request).await,
+            COM_STMT_CLOSE => self.close_statement(request.argument()),
+            COM_STMT_RESET => self.reset_statement(request).await,
+            COM_STMT_FETCH => self.fetch(request).await,
+            COM_PING => self.say_ok().await,
+            COM_QUIT => Err(Fault::Gone),
+            COM_INIT_DB => self.init_db(request).await,
+            COM_FIELD_LIST => self.about_table(request).await,
+            COM_STATISTICS => self.plain_on_master(request, Shape::Single).await,
+            COM_SET_OPTION => self.set_option(request).await,
+            COM_PROCESS_KILL => self.process_kill(request).await,
+            COM_RESET_CONNECTION => self.reset_connection().await,
+            COM_CHANGE_USER => self.change_user(request).await,
+            _ => {
+                self.gather(request).await?;
+                Err(SqlError::unknown_command().into())
+            }
+        }
+    }
+
+    async fn query(&mut self, request: Request) -> Result<(), Fault> {
+        if request.continued {
+            return self.long_query(request).await;
+        }
+        let text = request.argument().to_vec();
+        let class = self.classify(&text);
+        let sql = String::from_utf8_lossy(&text);
+        self.route(
+            Statement {
+                class: &class,
+                sql: &sql,
+            },
+            Work::query(request),
+        )
+        .await
+    }
+
+    fn classify(&self, text: &[u8]) -> Class {
+        match std::str::from_utf8(text) {
+            Ok(sql) if self.state.utf8 || sql.is_ascii() => classify::classify(sql),
+            _ => Class::Write("letters in another character set than UTF-8"),
+        }
+    }
+
+    /// Too long to be looked at whole: it passes as it comes, to where the transaction is, else to the master.
+    async fn long_query(&mut self, request: Request) -> Result<(), Fault> {
+        let class = Class::Write("longer than 16 MiB");
+        let sql = String::from_utf8_lossy(&request.argument()[..64]).into_owned();
+        self.route(
+            Statement {
+                class: &class,
+                sql: &sql,
+            },
+            Work::query(request),
+        )
+        .await
+    }
+
+    /// Reads what the client still holds of a command.
+    async fn gather(&mut self, request: Request) -> Result<BytesMut, Fault> {
+        let Request {
+            mut payload,
+            mut continued,
+        } = request;
+        while continued {
+            let left = self.shared.config.max_packet.saturating_sub(payload.len());
+            let next = self.client.conn.chunk(left).await?;
+            payload.extend_from_slice(&next.payload);
+            continued = next.continued;
+        }
+        Ok(payload)
+    }
+
+    async fn plain_on_master(&mut self, request: Request, shape: Shape) -> Result<(), Fault> {
+        self.on_master(&mut Work::Plain { request, shape })
+            .await
+            .map(drop)
+    }
+
+    async fn about_table(&mut self, request: Request) -> Result<(), Fault> {
+        let mut work = Work::Plain {
+            request,
+            shape: Shape::Rows,
+        };
+        match self.state.tx {
+            Tx::OnSatellite(id) => self.on_satellite(id, &mut work).await.map(drop),
+            _ => self.on_master(&mut work).await.map(drop),
+        }
+    }
+
+    async fn init_db(&mut self, request: Request) -> Result<(), Fault> {
+        let name = String::from_utf8_lossy(request.argument()).into_owned();
+        self.use_database(
+            &name,
+            &mut Work::Plain {
+                request,
+                shape: Shape::Single,
+            },
+        )
+        .await
+    }
+
+    async fn set_option(&mut self, request: Request) -> Result<(), Fault> {
+        match Reader::new(request.argument()).u16() {
+            Ok(0) => self.client.capabilities |= cap::MULTI_STATEMENTS,
+            Ok(1) => self.client.capabilities &= !cap::MULTI_STATEMENTS,
+            _ => return Err(SqlError::unknown_command().into()),
+        }
+        self.plain_on_master(request, Shape::Single).await
+    }
+
+    async fn process_kill(&mut self, request: Request) -> Result<(), Fault> {
+        let id = Reader::new(request.argument())
+            .u32()
+            .map_err(|_| SqlError::malformed_packet())?;
+        let work = Work::Plain {
+            request,
+            shape: Shape::Single,
+        };
+        self.kill(false, u64::from(id), work).await
+    }
+
+    async fn prepare(&mut self, request: Request) -> Result<(), Fault> {
+        let payload = self.gather(request).await?;
+        let sql: Arc<[u8]> = Arc::from(&payload[1..]);
+        let class = Arc::new(self.classify(&sql));
+        let id = self.statements.new_id();
+        let request = Request {
+            payload,
+            continued: false,
+        };
+        let mut work = Work::Plain {
+            request,
+            shape: Shape::Prepare { id },
+        };
+        if let Some(params) = self.prepare_somewhere(&class, &mut work).await? {
+            self.statements.add(id, sql, class, params);
+        }
+        Ok(())
+    }
+
+    async fn execute(&mut self, request: Request) -> Result<(), Fault> {
+        let id = statement_id(request.argument())?;
+        let statement = self.statements.get(id, "mysqld_stmt_execute")?;
+        let whole = request.continued && statement.needs_whole(&request.payload);
+        let request = match whole {
+            true => Request {
+                payload: self.gather(request).await?,
+                continued: false,
+            },
+            false => request,
+        };
+        let statement = self.statements.get(id, "mysqld_stmt_execute")?;
+        let execution = statement.execution(id, request.payload, request.continued)?;
+        let (class, sql) = (statement.class.clone(), statement.sql.clone());
+        let wants_cursor = execution.wants_cursor();
+        let sql = String::from_utf8_lossy(&sql);
+        self.route(
+            Statement {
+                class: &class,
+                sql: &sql,
+            },
+            Work::Execute(execution),
+        )
+        .await?;
+        let server = self.state.last.as_ref().map(|l| l.server);
+        self.statements.get(id, "mysqld_stmt_execute")?.cursor = server.filter(|_| wants_cursor);
+        Ok(())
+    }
+
+    async fn long_data(&mut self, request: Request) -> Result<(), Fault> {
+        let payload = self.gather(request).await?;
+        let limit = self.shared.config.max_packet;
+        // MySQL answers nothing here, not even an error.
+        if let [_, a, b, c, d, low, high, piece @ ..] = &payload[..] {
+            let id = u32::from_le_bytes([*a, *b, *c, *d]);
+            let param = u16::from_le_bytes([*low, *high]);
+            if let Ok(statement) = self.statements.get(id, "")
+                && !statement.add_long_data(param, piece, limit)
+            {
+                return Err(Fault::Fatal(SqlError::packet_too_large()));
+            }
+        }
+        Ok(())
+    }
+
+    fn close_statement(&mut self, argument: &[u8]) -> Result<(), Fault> {
+        let Ok(id) = statement_id(argument) else {
+            return Ok(());
+        };
+        self.statements.remove(id);
+        for backend in self.master.iter_mut().chain(self.satellites.values_mut()) {
+            if let Some(there) = backend.statements.remove(&id) {
+                // Nothing is answered: it goes along with the next command.
+                let mut command = vec![COM_STMT_CLOSE];
+                command.extend_from_slice(&there.id.to_le_bytes());
+                backend.conn.begin();
+                backend.conn.queue(&command);
+            }
+        }
+        Ok(())
+    }
+
+    async fn reset_statement(&mut self, request: Request) -> Result<(), Fault> {
+        let id = statement_id(request.argument())?;
+        let statement = self.statements.get(id, "mysqld_stmt_reset")?;
+        statement.drop_long_data();
+        match statement.cursor.take() {
+            Some(server) => self.with_cursor(server, id, request, Shape::Single).await,
+            None => self.say_ok().await,
+        }
+    }
+
+    async fn fetch(&mut self, request: Request) -> Result<(), Fault> {
+        let id = statement_id(request.argument())?;
+        let cursor = self.statements.get(id, "mysqld_stmt_fetch")?.cursor;
+        let none = || {
+            SqlError::new(
+                1421,
+                "HY000",
+                format!("The statement ({id}) has no open cursor."),
+            )
+        };
+        self.with_cursor(cursor.ok_or_else(none)?, id, request, Shape::Rows)
+            .await
+    }
+
+    /// A command about an open cursor, on the server that has it.
+    async fn with_cursor(
+        &mut self,
+        server: usize,
+        id: u32,
+        mut request: Request,
+        shape: Shape,
+    ) -> Result<(), Fault> {
+        let backend = match server {
+            0 => self.master.as_ref(),
+            _ => self.satellites.get(&server),
+        };
+        let there = backend.and_then(|b| b.statements.get(&id));
+        let there =
+            there.ok_or_else(|| SqlError::gate("the server that holds the cursor is gone"))?;
+        request.payload[1..5].copy_from_slice(&there.id.to_le_bytes());
+        let mut work = Work::Plain { request, shape };
+        match server {
+            0 => self.on_master(&mut work).await.map(drop),
+            _ => self.on_satellite(server, &mut work).await.map(drop),
+        }
+    }
+
+    async fn reset_connection(&mut self) -> Result<(), Fault> {
+        let within = self.shared.config.server_timeout;
+        let master = self.master.take();
+        let satellites = std::mem::take(&mut self.satellites);
+        for backend in master.into_iter().chain(satellites.into_values()) {
+            let Ok(Ok(backend)) = tokio::time::timeout(within, reset(backend)).await else {
+                continue;
+            };
+            match Self::is_master(&backend.server) {
+                true => self.master = Some(backend),
+                false => drop(self.satellites.insert(backend.server.id, backend)),
+            }
+        }
+        self.state.reset();
+        let order = self.state.order();
+        self.master
+            .iter_mut()
+            .chain(self.satellites.values_mut())
+            .for_each(|b| b.replayed = order);
+        self.state.utf8 = is_utf8_collation(self.charset);
+        self.statements.clear();
+        self.leave = None;
+        self.say_ok().await
+    }
+
+    async fn change_user(&mut self, request: Request) -> Result<(), Fault> {
+        let asked = ChangeUser::parse(request.argument())?;
+        let charset = asked.charset.unwrap_or(self.charset);
+        let wanted = Wanted {
+            user: asked.user,
+            charset,
+            database: asked.database,
+        };
+        let shared = self.shared.clone();
+        let account = login::change_user(&mut self.client, wanted, &shared)
+            .await
+            .map_err(|e| match e {
+                LoginError::Gone(_) => Fault::Gone,
+                LoginError::Refused(error) => Fault::Fatal(error),
+            })?;
+        self.satellites.clear();
+        self.statements.clear();
+        self.leave = None;
+        self.state = State::new(account.database, is_utf8_collation(account.charset));
+        self.entry.set_user(&account.user);
+        (self.user, self.password, self.charset) =
+            (account.user, account.password, account.charset);
+        self.adopt_master(account.master);
+        self.say_ok().await
+    }
+}
+
+async fn reset(mut backend: Backend) -> Result<Backend, crate::error::BackendError> {
+    backend.simple_command(&[COM_RESET_CONNECTION]).await?;
+    if !Session::is_master(&backend.server) {
+        backend.make_read_only().await?;
+    }
+    backend.statements.clear();
+    backend.autocommit = true;
+    Ok(backend)
+}
+
+fn statement_id(argument: &[u8]) -> Result<u32, SqlError> {
+    Reader::new(argument)
+        .u32()
+        .map_err(|_| SqlError::malformed_packet())
+}
+
+/// Whether a collation id of the handshake is one of UTF-8's.
+pub(super) fn is_utf8_collation(collation: u8) -> bool {
+    matches!(collation, 33 | 45 | 46 | 76 | 83 | 192..=215 | 223..=247 | 255)
+}

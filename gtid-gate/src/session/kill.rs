@@ -1,0 +1,74 @@
+//! KILL: a client's connection id is the gate's; where its statement runs, the gate knows.
+//!
+//! Must never: kill a stranger. Ids below the gate's own range are the master's:
+//! what CONNECTION_ID() told a session of the same user means that session, of any other the master judges.
+
+use super::work::Work;
+use super::{Fault, Session};
+use crate::backend::{Backend, Wish};
+use crate::capability;
+use crate::error::SqlError;
+use crate::registry::{Entry, FIRST_ID};
+use std::sync::Arc;
+
+impl Session {
+    pub(super) async fn kill(
+        &mut self,
+        query_only: bool,
+        id: u64,
+        mut work: Work,
+    ) -> Result<(), Fault> {
+        let id = u32::try_from(id).unwrap_or(u32::MAX);
+        let Some(target) = self.target(id)? else {
+            return self.on_master(&mut work).await.map(drop);
+        };
+        if target.id == self.entry.id {
+            let interrupted = SqlError::new(1317, "70100", "Query execution was interrupted");
+            return Err(if query_only {
+                Fault::Sql(interrupted)
+            } else {
+                Fault::Fatal(interrupted)
+            });
+        }
+        self.stop_statement(&target).await;
+        if !query_only {
+            target.killed.notify_one();
+        }
+        self.say_ok().await
+    }
+
+    /// The session that is meant; none if the master is to judge.
+    fn target(&self, id: u32) -> Result<Option<Arc<Entry>>, SqlError> {
+        if id < FIRST_ID {
+            return Ok(self.shared.registry.find_on_master(id, &self.user));
+        }
+        let unknown = || SqlError::new(1094, "HY000", format!("Unknown thread id: {id}"));
+        let target = self.shared.registry.find(id).ok_or_else(unknown)?;
+        if target.user() != self.user {
+            let text = format!("You are not owner of thread {id}");
+            return Err(SqlError::new(1095, "HY000", text));
+        }
+        Ok(Some(target))
+    }
+
+    /// Stops what runs there, as the same user: the server checks it again.
+    async fn stop_statement(&self, target: &Entry) {
+        let Some((server, thread_id)) = target.running() else {
+            return;
+        };
+        let wish = Wish {
+            user: &self.user,
+            password: &self.password,
+            capabilities: capability::FOR_QUESTIONS,
+            charset: self.charset,
+            database: None,
+        };
+        let within = self.shared.config.connect_timeout;
+        if let Ok(mut backend) = Backend::connect(&server, wish, within).await {
+            let stop = format!("KILL QUERY {thread_id}");
+            let stopping = backend.query(&stop);
+            let _ = tokio::time::timeout(within, stopping).await;
+            backend.quit().await;
+        }
+    }
+}

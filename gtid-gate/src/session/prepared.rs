@@ -1,0 +1,279 @@
+//! Prepared statements: the client's ids, and what each server must be told before it can execute one.
+//!
+//! A statement is prepared on whichever server executes it, when it first does. Parameter types that the client gave
+//! once, and long data that it sent ahead, are kept and given to the server that needs them.
+//! Must never: execute with types or data of another execution.
+
+use crate::backend::{Backend, BackendStatement};
+use crate::classify::Class;
+use crate::error::{BackendError, SqlError};
+use crate::wire;
+use bytes::BytesMut;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub const COM_STMT_PREPARE: u8 = 0x16;
+pub const COM_STMT_SEND_LONG_DATA: u8 = 0x18;
+pub const COM_STMT_CLOSE: u8 = 0x19;
+
+/// Command byte, statement id, flags, iteration count.
+const FIXED: usize = 10;
+const MAX_OWN_ANSWER: usize = 64 << 20;
+
+pub struct Statement {
+    pub sql: Arc<[u8]>,
+    pub class: Arc<Class>,
+    pub params: u16,
+    types: Arc<[u8]>,
+    /// Counts changes of `types`; 0 is none given yet.
+    types_version: u64,
+    long_data: Vec<(u16, Vec<u8>)>,
+    long_bytes: usize,
+    /// The server that holds an open cursor.
+    pub cursor: Option<usize>,
+}
+
+#[derive(Default)]
+pub struct Statements {
+    last_id: u32,
+    known: HashMap<u32, Statement>,
+}
+
+impl Statements {
+    pub fn new_id(&mut self) -> u32 {
+        self.last_id = self.last_id.wrapping_add(1);
+        self.last_id
+    }
+
+    pub fn add(&mut self, id: u32, sql: Arc<[u8]>, class: Arc<Class>, params: u16) {
+        let statement = Statement {
+            sql,
+            class,
+            params,
+            types: Arc::from([]),
+            types_version: 0,
+            long_data: Vec::new(),
+            long_bytes: 0,
+            cursor: None,
+        };
+        self.known.insert(id, statement);
+    }
+
+    pub fn get(&mut self, id: u32, command: &str) -> Result<&mut Statement, SqlError> {
+        self.known
+            .get_mut(&id)
+            .ok_or_else(|| SqlError::unknown_statement(id, command))
+    }
+
+    pub fn remove(&mut self, id: u32) -> bool {
+        self.known.remove(&id).is_some()
+    }
+
+    pub fn clear(&mut self) {
+        self.known.clear();
+    }
+}
+
+impl Statement {
+    /// Keeps a piece of a long parameter; false if that would be more than `limit`.
+    pub fn add_long_data(&mut self, param: u16, piece: &[u8], limit: usize) -> bool {
+        self.long_bytes += piece.len();
+        if self.long_bytes > limit {
+            return false;
+        }
+        match self.long_data.iter_mut().find(|(p, _)| *p == param) {
+            Some((_, data)) => data.extend_from_slice(piece),
+            None => self.long_data.push((param, piece.to_vec())),
+        }
+        true
+    }
+
+    pub fn drop_long_data(&mut self) {
+        self.long_data.clear();
+        self.long_bytes = 0;
+    }
+
+    /// Where the flag is that says whether parameter types follow.
+    fn types_flag(&self) -> usize {
+        FIXED + usize::from(self.params).div_ceil(8)
+    }
+
+    /// Whether the rest of a long execution is needed before it can be sent.
+    pub fn needs_whole(&self, payload: &[u8]) -> bool {
+        self.params > 0 && payload.get(self.types_flag()) != Some(&1)
+    }
+
+    /// Makes an execution of the client's packet and takes the long data that was sent for it.
+    pub fn execution(
+        &mut self,
+        id: u32,
+        payload: BytesMut,
+        continued: bool,
+    ) -> Result<Execution, SqlError> {
+        let flag = self.types_flag();
+        let bound =
+            self.params > 0 && *payload.get(flag).ok_or_else(SqlError::malformed_packet)? == 1;
+        if bound {
+            let end = flag + 1 + 2 * usize::from(self.params);
+            let types = payload
+                .get(flag + 1..end)
+                .ok_or_else(SqlError::malformed_packet)?;
+            if *types != *self.types || self.types_version == 0 {
+                self.types = Arc::from(types);
+                self.types_version += 1;
+            }
+        } else if payload.len() < FIXED {
+            return Err(SqlError::malformed_packet());
+        }
+        self.long_bytes = 0;
+        Ok(Execution {
+            id,
+            sql: self.sql.clone(),
+            payload,
+            continued,
+            bound,
+            types_flag: flag,
+            types: self.types.clone(),
+            types_version: self.types_version,
+            long_data: std::mem::take(&mut self.long_data),
+            rewritten: Vec::new(),
+        })
+    }
+}
+
+/// One execution, ready for any server.
+pub struct Execution {
+    pub id: u32,
+    sql: Arc<[u8]>,
+    payload: BytesMut,
+    pub continued: bool,
+    /// The packet itself carries the parameter types.
+    bound: bool,
+    types_flag: usize,
+    types: Arc<[u8]>,
+    types_version: u64,
+    long_data: Vec<(u16, Vec<u8>)>,
+    rewritten: Vec<u8>,
+}
+
+impl Execution {
+    pub fn wants_cursor(&self) -> bool {
+        self.payload.get(5).is_some_and(|flags| *flags != 0)
+    }
+
+    /// Prepares the statement on this server unless it is.
+    pub async fn ensure_prepared(&self, backend: &mut Backend) -> Result<(), BackendError> {
+        if backend.statements.contains_key(&self.id) {
+            return Ok(());
+        }
+        let id = prepare(backend, &self.sql).await?;
+        backend
+            .statements
+            .insert(self.id, BackendStatement { id, types: 0 });
+        Ok(())
+    }
+
+    /// Queues what must go ahead and returns the packet in this server's terms.
+    pub fn queue_for(&mut self, backend: &mut Backend) -> &[u8] {
+        let Some(there) = backend.statements.get_mut(&self.id) else {
+            return &self.payload;
+        };
+        let told = there.types == self.types_version;
+        there.types = self.types_version;
+        let id = there.id.to_le_bytes();
+        for (param, data) in &self.long_data {
+            let mut ahead = vec![COM_STMT_SEND_LONG_DATA];
+            ahead.extend_from_slice(&id);
+            ahead.extend_from_slice(&param.to_le_bytes());
+            ahead.extend_from_slice(data);
+            backend.conn.begin();
+            backend.conn.queue(&ahead);
+        }
+        backend.conn.begin();
+        self.payload[1..5].copy_from_slice(&id);
+        if self.bound || told || self.types.is_empty() {
+            return &self.payload;
+        }
+        self.with_types()
+    }
+
+    fn with_types(&mut self) -> &[u8] {
+        let (head, values) = self.payload.split_at(self.types_flag);
+        self.rewritten = [head, &[1], &self.types, values.get(1..).unwrap_or_default()].concat();
+        &self.rewritten
+    }
+}
+
+/// Prepares on a server what another one has prepared for the client already.
+async fn prepare(backend: &mut Backend, sql: &[u8]) -> Result<u32, BackendError> {
+    let mut command = vec![COM_STMT_PREPARE];
+    command.extend_from_slice(sql);
+    backend.conn.begin();
+    backend.conn.send(&command).await?;
+    let first = backend.conn.packet(MAX_OWN_ANSWER).await?;
+    if first.first() == Some(&0xff) {
+        return Err(BackendError::Sql(wire::parse_err(&first)));
+    }
+    let mut reader = wire::Reader::new(&first);
+    reader.u8()?;
+    let id = reader.u32()?;
+    let counts = [reader.u16()?, reader.u16()?];
+    for count in counts {
+        let end = u32::from(count > 0 && !backend.deprecate_eof);
+        for _ in 0..u32::from(count) + end {
+            backend.conn.packet(MAX_OWN_ANSWER).await?;
+        }
+    }
+    Ok(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn statement(params: u16) -> Statement {
+        let mut statements = Statements::default();
+        let id = statements.new_id();
+        statements.add(
+            id,
+            Arc::from(&b"SELECT ?"[..]),
+            Arc::new(Class::Read),
+            params,
+        );
+        statements.known.remove(&id).unwrap()
+    }
+
+    fn packet(flag: u8, tail: &[u8]) -> BytesMut {
+        let mut bytes = BytesMut::from(&[0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, flag][..]);
+        bytes.extend_from_slice(tail);
+        bytes
+    }
+
+    #[test]
+    fn types_given_once_are_given_to_the_next_server() {
+        let mut statement = statement(1);
+        statement
+            .execution(1, packet(1, &[8, 0, 42]), false)
+            .unwrap();
+        let mut again = statement.execution(1, packet(0, &[43]), false).unwrap();
+        assert_eq!(again.with_types(), &packet(1, &[8, 0, 43])[..]);
+    }
+
+    #[test]
+    fn a_truncated_execution_is_malformed() {
+        for length in 0..12 {
+            let mut short = packet(1, &[]);
+            short.truncate(length);
+            assert!(statement(1).execution(1, short, false).is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn long_data_is_gathered_by_parameter_and_bounded() {
+        let mut statement = statement(2);
+        assert!(statement.add_long_data(1, b"ab", 5));
+        assert!(statement.add_long_data(1, b"cd", 5));
+        assert!(!statement.add_long_data(0, b"ef", 5));
+        assert_eq!(statement.long_data[0], (1, b"abcd".to_vec()));
+    }
+}

@@ -1,0 +1,275 @@
+//! Reads on satellites: the way there, away from one that fails, and back to the master when none can.
+//!
+//! Must never: run a read on another incarnation than the one that was admitted; move a read of which the client has
+//! got something.
+
+use super::relay::{Answer, OnRefusal, RelayError};
+use super::run::{Failed, bounded};
+use super::state::Tx;
+use super::work::Work;
+use super::{Fault, Session};
+use crate::backend::Backend;
+use crate::error::{BackendError, SqlError};
+use crate::gate::Leave;
+use crate::response::Shape;
+use crate::servers::{Incarnation, Server};
+use std::sync::Arc;
+
+/// Why a read was not answered by the satellite it was sent to; the client has got nothing yet.
+enum Unread {
+    Elsewhere(BackendError),
+    OnMaster,
+    Fault(Fault),
+}
+
+impl Session {
+    /// A read, or with `begin` the first statement of a read-only transaction: on a fresh satellite, else on the
+    /// master. Moves on while the client has got nothing.
+    pub(super) async fn read(
+        &mut self,
+        work: &mut Work,
+        begin: Option<&'static str>,
+    ) -> Result<Answer, Fault> {
+        let mut failed = Vec::new();
+        loop {
+            let leave = self
+                .shared
+                .gate
+                .admit(self.state.last.as_ref(), &failed)
+                .await;
+            match leave.inspect_err(|_| self.count_error("no_server"))? {
+                Leave::Master(place) => {
+                    self.leave = Some(place);
+                    let answer = self.read_on_master(work, begin).await;
+                    if self.state.tx != Tx::OnMaster {
+                        self.leave = None;
+                    }
+                    return answer;
+                }
+                Leave::Satellite {
+                    server,
+                    incarnation,
+                    running,
+                } => {
+                    let outcome = self.read_on(&server, &incarnation, work, begin).await;
+                    drop(running);
+                    match outcome {
+                        Ok(answer) => return Ok(answer),
+                        Err(Unread::Fault(fault)) => return Err(fault),
+                        Err(Unread::OnMaster) => {
+                            self.shared
+                                .gate
+                                .before_master(self.state.last.as_ref())
+                                .await?;
+                            return self.read_on_master(work, begin).await;
+                        }
+                        Err(Unread::Elsewhere(reason)) => {
+                            tracing::debug!(server = %server.name, %reason, "read moved");
+                            self.shared.metrics.moved_reads.inc();
+                            failed.push(server.id);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    async fn read_on_master(
+        &mut self,
+        work: &mut Work,
+        begin: Option<&'static str>,
+    ) -> Result<Answer, Fault> {
+        if let Some(begin) = begin {
+            self.begin_on_master(begin).await?;
+        }
+        let answer = self.on_master(work).await?;
+        if work.shape() == Shape::Results {
+            self.count_read(0);
+        }
+        Ok(answer)
+    }
+
+    pub(super) async fn begin_on_master(&mut self, begin: &str) -> Result<(), Fault> {
+        self.tell_next_to_master().await?;
+        self.on_master_quietly(begin).await?;
+        self.state.tx = Tx::OnMaster;
+        Ok(())
+    }
+
+    async fn read_on(
+        &mut self,
+        server: &Arc<Server>,
+        incarnation: &Incarnation,
+        work: &mut Work,
+        begin: Option<&'static str>,
+    ) -> Result<Answer, Unread> {
+        let mut backend = self.take_satellite(server, incarnation, begin).await?;
+        let in_transaction = begin.is_some() || !self.state.autocommit;
+        if begin.is_some() {
+            self.state.tx = Tx::OnSatellite(server.id);
+        }
+        let on_refusal = if in_transaction {
+            OnRefusal::Pass
+        } else {
+            OnRefusal::Report
+        };
+        let outcome = self.exchange(&mut backend, work, on_refusal).await;
+        let moves = matches!(
+            outcome,
+            Err(
+                Failed::Relay(RelayError::NothingSent(_) | RelayError::Refused)
+                    | Failed::Prepare(_)
+            )
+        );
+        if moves && begin.is_some() {
+            self.state.tx = Tx::Pending;
+        }
+        match outcome {
+            Ok(answer) => {
+                self.after(&mut backend, &answer);
+                if work.shape() == Shape::Results {
+                    self.count_read(server.id);
+                }
+                self.satellites.insert(server.id, backend);
+                Ok(answer)
+            }
+            Err(Failed::Relay(RelayError::NothingSent(error))) if work.repeatable() => {
+                Err(Unread::Elsewhere(error))
+            }
+            Err(Failed::Relay(RelayError::Refused)) => {
+                self.shared.metrics.refused_as_write.inc();
+                self.satellites.insert(server.id, backend);
+                Err(Unread::OnMaster)
+            }
+            Err(Failed::Prepare(_)) => Err(Unread::OnMaster),
+            Err(failed) => Err(Unread::Fault(
+                self.satellite_failed(server, &backend, failed),
+            )),
+        }
+    }
+
+    /// A connection to the admitted incarnation, ready for the session, in a transaction if `begin` says so.
+    async fn take_satellite(
+        &mut self,
+        server: &Arc<Server>,
+        incarnation: &Incarnation,
+        begin: Option<&'static str>,
+    ) -> Result<Backend, Unread> {
+        let known = self.satellites.remove(&server.id);
+        let known = known.and_then(|mut b| (!b.conn.is_closed()).then_some(b));
+        let usable =
+            |b: &Backend| b.incarnation == *incarnation && !b.losses.has_changed().unwrap_or(true);
+        let existing = known.filter(usable);
+        let within = self.shared.config.connect_timeout + self.shared.config.server_timeout;
+        let readying = async {
+            let mut backend = match existing {
+                Some(backend) => backend,
+                None => self.connect(server).await?,
+            };
+            if backend.incarnation != *incarnation {
+                return Err(BackendError::Lost("it was restarted".into()));
+            }
+            let ready = self.make_ready(&mut backend).await;
+            if let (Ok(()), Some(begin)) = (&ready, begin) {
+                backend.query(begin).await?;
+            }
+            Ok((backend, ready))
+        };
+        match bounded(within, readying).await {
+            Ok((backend, Ok(()))) => Ok(backend),
+            Ok((_, Err(BackendError::Sql(error)))) => {
+                tracing::debug!(server = %server.name, code = error.code, "session state refused");
+                Err(Unread::OnMaster)
+            }
+            Ok((_, Err(error))) | Err(error) => Err(Unread::Elsewhere(error)),
+        }
+    }
+
+    /// A further statement of a read-only transaction on a satellite.
+    pub(super) async fn on_satellite(
+        &mut self,
+        id: usize,
+        work: &mut Work,
+    ) -> Result<Answer, Fault> {
+        let Some(mut backend) = self.satellites.remove(&id) else {
+            return Err(self.transaction_lost());
+        };
+        let server = backend.server.clone();
+        let running = server.start_running();
+        let within = self.shared.config.server_timeout;
+        match bounded(within, self.make_ready(&mut backend)).await {
+            Ok(()) => {}
+            Err(BackendError::Sql(error)) => {
+                self.satellites.insert(id, backend);
+                return Err(Fault::Sql(error));
+            }
+            Err(_) => return Err(self.transaction_lost()),
+        }
+        let outcome = self.exchange(&mut backend, work, OnRefusal::Pass).await;
+        drop(running);
+        match outcome {
+            Ok(answer) => {
+                self.after(&mut backend, &answer);
+                self.satellites.insert(id, backend);
+                Ok(answer)
+            }
+            Err(Failed::Prepare(error)) => {
+                self.satellites.insert(id, backend);
+                Err(Fault::Sql(error))
+            }
+            Err(failed) => Err(self.satellite_failed(&server, &backend, failed)),
+        }
+    }
+
+    /// Something of the gate's own, within a transaction on a satellite.
+    pub(super) async fn on_satellite_quietly(&mut self, id: usize, sql: &str) {
+        if let Some(mut backend) = self.satellites.remove(&id) {
+            let within = self.shared.config.server_timeout;
+            if bounded(within, async { backend.query(sql).await })
+                .await
+                .is_ok()
+            {
+                self.satellites.insert(id, backend);
+            }
+        }
+    }
+
+    fn satellite_failed(&mut self, server: &Server, backend: &Backend, failed: Failed) -> Fault {
+        self.answered_by(server, &backend.incarnation);
+        match failed {
+            Failed::Relay(RelayError::ClientGone | RelayError::Killed) => Fault::Gone,
+            Failed::Client(error) => Fault::from(error),
+            Failed::Relay(RelayError::Cut { fits: false, .. }) => Fault::Gone,
+            _ if self.state.tx == Tx::OnSatellite(server.id) => self.transaction_lost(),
+            _ => {
+                self.count_error("satellite_lost");
+                Fault::Sql(SqlError::gate(format_args!(
+                    "lost {} in the middle of the result",
+                    server.name
+                )))
+            }
+        }
+    }
+
+    pub(super) fn transaction_lost(&mut self) -> Fault {
+        self.state.tx = Tx::Lost;
+        self.count_error("transaction_lost");
+        Fault::Sql(SqlError::gate(
+            "the satellite of this read-only transaction is gone; roll back and begin again",
+        ))
+    }
+
+    pub(super) fn count_error(&self, kind: &str) {
+        self.shared.metrics.errors.with_label_values(&[kind]).inc();
+    }
+
+    pub(super) fn count_read(&self, server: usize) {
+        if let Some(server) = self.shared.gate.servers.all().find(|s| s.id == server) {
+            self.shared
+                .metrics
+                .reads
+                .with_label_values(&[&server.name])
+                .inc();
+        }
+    }
+}

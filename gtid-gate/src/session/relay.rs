@@ -1,0 +1,163 @@
+//! Passes a server's response on to the client.
+//!
+//! In: a command that has been sent. Out: how it ended. Small results take one read and one write.
+//! Must never: let a client take the rest of a broken response for a whole one.
+
+use super::infile::pass_file;
+use super::work::SendError;
+use crate::backend::Backend;
+use crate::error::{BackendError, SqlError};
+use crate::packet::Conn;
+use crate::registry::Entry;
+use crate::response::{First, Response, Shape, Step};
+use crate::servers::Role;
+use bytes::Buf;
+
+/// What the client has got, whole.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Answer {
+    pub status: Option<u16>,
+    pub error: Option<u16>,
+    pub prepared: Option<crate::response::Prepared>,
+}
+
+pub enum RelayError {
+    /// The server is gone, and the client has got nothing of its response.
+    NothingSent(BackendError),
+    /// The server is gone in the middle of a response; `fits`: an error packet may end it.
+    Cut {
+        error: BackendError,
+        fits: bool,
+    },
+    /// The satellite refused what the master may not refuse; the client has got nothing.
+    Refused,
+    ClientGone,
+    Killed,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum OnRefusal {
+    /// The client gets a refusal as any error.
+    Pass,
+    /// A refusal, as a write and the like, is kept back, so that the master can be tried.
+    Report,
+}
+
+pub async fn relay(
+    client: &mut Conn,
+    backend: &mut Backend,
+    entry: &Entry,
+    shape: Shape,
+    extra_status: u16,
+    on_refusal: OnRefusal,
+) -> Result<Answer, RelayError> {
+    let mut response = Response::new(shape, backend.deprecate_eof, client.seq);
+    response.extra_status = extra_status;
+    if let First::Error(code) = first_packet(backend, entry).await.map_err(not_sent)? {
+        if SqlError::is_server_going(code) && backend.server.role == Role::Satellite {
+            return Err(RelayError::NothingSent(BackendError::Lost(format!(
+                "it said {code}"
+            ))));
+        }
+        if on_refusal == OnRefusal::Report && SqlError::is_for_satellites_only(code) {
+            return swallow(backend, entry, &mut response).await;
+        }
+    }
+    let passed = pass(client, backend, entry, &mut response).await;
+    client.seq = response.seq();
+    passed?;
+    Ok(Answer {
+        status: response.status,
+        error: response.error,
+        prepared: response.prepared,
+    })
+}
+
+enum Wait {
+    Lost(BackendError),
+    Killed,
+}
+
+fn not_sent(wait: Wait) -> RelayError {
+    match wait {
+        Wait::Lost(error) => RelayError::NothingSent(error),
+        Wait::Killed => RelayError::Killed,
+    }
+}
+
+async fn first_packet(backend: &mut Backend, entry: &Entry) -> Result<First, Wait> {
+    loop {
+        match Response::first(backend.conn.buffered()) {
+            First::Unknown => fill(backend, entry).await?,
+            known => return Ok(known),
+        }
+    }
+}
+
+/// Waits for more bytes; gives up when a satellite is found to be lost or hung.
+async fn fill(backend: &mut Backend, entry: &Entry) -> Result<(), Wait> {
+    let is_satellite = backend.server.role == Role::Satellite;
+    tokio::select! {
+        biased;
+        filled = backend.conn.fill() => filled.map_err(|e| Wait::Lost(e.into())),
+        _ = backend.losses.changed(), if is_satellite => Err(Wait::Lost(BackendError::Timeout)),
+        () = entry.killed.notified() => Err(Wait::Killed),
+    }
+}
+
+async fn pass(
+    client: &mut Conn,
+    backend: &mut Backend,
+    entry: &Entry,
+    response: &mut Response,
+) -> Result<(), RelayError> {
+    let mut sent = false;
+    loop {
+        let (count, step) = response.advance(backend.conn.buffered());
+        if count > 0 {
+            let bytes = &backend.conn.buffered()[..count];
+            client
+                .send_raw(bytes)
+                .await
+                .map_err(|_| RelayError::ClientGone)?;
+            backend.conn.buffered().advance(count);
+            sent = true;
+        }
+        match step {
+            Step::Done => return Ok(()),
+            Step::Infile => {
+                let passed = pass_file(client, &mut backend.conn, response.seq()).await;
+                response.infile_sent(passed.map_err(infile_failed)?);
+            }
+            Step::More => fill(backend, entry).await.map_err(|wait| match wait {
+                Wait::Lost(error) if sent => RelayError::Cut {
+                    error,
+                    fits: response.error_fits(),
+                },
+                other => not_sent(other),
+            })?,
+        }
+    }
+}
+
+fn infile_failed(error: SendError) -> RelayError {
+    match error {
+        SendError::Client(_) => RelayError::ClientGone,
+        SendError::Server(error) => RelayError::Cut { error, fits: true },
+    }
+}
+
+async fn swallow(
+    backend: &mut Backend,
+    entry: &Entry,
+    response: &mut Response,
+) -> Result<Answer, RelayError> {
+    loop {
+        let (count, step) = response.advance(backend.conn.buffered());
+        backend.conn.buffered().advance(count);
+        if step == Step::Done {
+            return Err(RelayError::Refused);
+        }
+        fill(backend, entry).await.map_err(not_sent)?;
+    }
+}

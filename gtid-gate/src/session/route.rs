@@ -1,0 +1,268 @@
+//! Which server a statement goes to, by its class and the transaction it is in.
+//!
+//! Reads outside transactions, and declared read-only transactions, go to a fresh satellite. A read-only transaction's
+//! server is chosen when its first statement arrives, so that it sees all that was committed until then, and can still
+//! move while nothing was read. All else goes to the master.
+
+use super::inside::{Inside, changes_only, ends_transaction, inside};
+use super::run::BEGIN_READ_ONLY;
+use super::state::{Next, Tx};
+use super::work::Work;
+use super::{Fault, Session};
+use crate::classify::Class;
+use crate::error::SqlError;
+use crate::response::Shape;
+
+/// A statement and what classification says about it.
+pub(super) struct Statement<'a> {
+    pub class: &'a Class,
+    pub sql: &'a str,
+}
+
+impl Session {
+    pub(super) async fn route(
+        &mut self,
+        statement: Statement<'_>,
+        mut work: Work,
+    ) -> Result<(), Fault> {
+        match statement.class {
+            Class::Kill { query_only, id } => return self.kill(*query_only, *id, work).await,
+            Class::Set(items) => return self.set(items, statement.sql, work).await,
+            Class::Use(name) => return self.use_database(name, &mut work).await,
+            Class::Begin {
+                read_only,
+                consistent_snapshot,
+            } => {
+                return self.begin(*read_only, *consistent_snapshot, work).await;
+            }
+            _ => {}
+        }
+        match self.state.tx {
+            Tx::None => self.outside(statement, work).await,
+            Tx::OnMaster => self.in_master_transaction(statement.class, &mut work).await,
+            Tx::Pending => self.first_in_read_only(statement.class, &mut work).await,
+            Tx::OnSatellite(id) => self.in_read_only(id, statement, work).await,
+            Tx::Lost => self.in_lost(statement.class).await,
+        }
+    }
+
+    /// Whether the next transaction, or a statement on its own, may run on a satellite if it only reads.
+    fn satellites_allowed(&self) -> bool {
+        let s = &self.state;
+        let tied = s.sticky.is_some() || s.reads_differently;
+        !tied && !s.must_serialize() && !s.in_system_schema()
+    }
+
+    async fn outside(&mut self, statement: Statement<'_>, mut work: Work) -> Result<(), Fault> {
+        match statement.class {
+            Class::Read if self.may_read_alone() => {
+                self.read(&mut work, None).await?;
+                self.state.next = Next::default();
+                Ok(())
+            }
+            Class::Commit {
+                chain: false,
+                release,
+            }
+            | Class::Rollback {
+                chain: false,
+                release,
+            } if self.state.sticky.is_none() => self.end_here(false, *release).await,
+            Class::ShowWarnings => self.on_last_server(&mut work).await,
+            Class::Pin(reason) => self.pin(reason, &mut work).await,
+            _ => {
+                self.on_master_outside(&mut work, changes_only(statement.sql))
+                    .await
+            }
+        }
+    }
+
+    /// A read outside a transaction: not if autocommit is off and it would begin a read-write one.
+    pub(super) fn may_read_alone(&self) -> bool {
+        self.satellites_allowed() && (self.state.autocommit || self.state.declared_read_only())
+    }
+
+    /// `changes_only`: shows the client no rows, so that what it saw before can't be missed.
+    async fn on_master_outside(
+        &mut self,
+        work: &mut Work,
+        changes_only: bool,
+    ) -> Result<(), Fault> {
+        if !changes_only {
+            self.shared
+                .gate
+                .before_master(self.state.last.as_ref())
+                .await?;
+        }
+        self.tell_next_to_master().await?;
+        self.shared.metrics.master_statements.inc();
+        self.on_master(work).await.map(drop)
+    }
+
+    async fn pin(&mut self, reason: &'static str, work: &mut Work) -> Result<(), Fault> {
+        self.shared
+            .gate
+            .before_master(self.state.last.as_ref())
+            .await?;
+        self.tell_next_to_master().await?;
+        self.shared.metrics.master_statements.inc();
+        // Pinned even if it fails: half of it may have been done.
+        self.state.sticky = Some(reason);
+        self.on_master(work).await.map(drop)
+    }
+
+    async fn begin(
+        &mut self,
+        read_only: Option<bool>,
+        snapshot: bool,
+        mut work: Work,
+    ) -> Result<(), Fault> {
+        self.end_before_begin().await?;
+        let read_only = read_only.unwrap_or_else(|| self.state.declared_read_only());
+        if !read_only || !self.satellites_allowed() {
+            return self.on_master_outside(&mut work, false).await;
+        }
+        if snapshot {
+            self.read(&mut work, None).await?;
+            self.state.next = Next::default();
+            return Ok(());
+        }
+        self.state.next = Next::default();
+        self.state.tx = Tx::Pending;
+        self.say_ok().await
+    }
+
+    /// BEGIN commits the transaction that is open.
+    async fn end_before_begin(&mut self) -> Result<(), Fault> {
+        match self.state.tx {
+            Tx::None => return Ok(()),
+            Tx::OnMaster => self.on_master_quietly("COMMIT").await?,
+            Tx::OnSatellite(id) => self.on_satellite_quietly(id, "COMMIT").await,
+            Tx::Pending | Tx::Lost => {}
+        }
+        self.state.tx = Tx::None;
+        self.leave = None;
+        Ok(())
+    }
+
+    async fn in_master_transaction(&mut self, class: &Class, work: &mut Work) -> Result<(), Fault> {
+        self.shared.metrics.master_statements.inc();
+        if let Class::Pin(reason) = class {
+            self.state.sticky = Some(reason);
+        }
+        self.on_master(work).await?;
+        match class {
+            Class::Commit { release: true, .. } | Class::Rollback { release: true, .. } => {
+                Err(Fault::Gone)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn first_in_read_only(&mut self, class: &Class, work: &mut Work) -> Result<(), Fault> {
+        match class {
+            Class::Read | Class::InTransaction if self.satellites_allowed() => {
+                self.read(work, Some(BEGIN_READ_ONLY)).await.map(drop)
+            }
+            Class::Commit { chain, release } | Class::Rollback { chain, release } => {
+                self.end_here(*chain, *release).await
+            }
+            Class::ShowWarnings => self.on_last_server(work).await,
+            _ => {
+                self.shared
+                    .gate
+                    .before_master(self.state.last.as_ref())
+                    .await?;
+                self.begin_on_master(BEGIN_READ_ONLY).await?;
+                self.in_master_transaction(class, work).await
+            }
+        }
+    }
+
+    async fn in_read_only(
+        &mut self,
+        id: usize,
+        statement: Statement<'_>,
+        mut work: Work,
+    ) -> Result<(), Fault> {
+        match statement.class {
+            Class::Read | Class::InTransaction | Class::ShowWarnings => {
+                let answer = self.on_satellite(id, &mut work).await?;
+                if answer.error.is_none() && *statement.class == Class::Read {
+                    self.count_read(id);
+                }
+                Ok(())
+            }
+            Class::Commit { chain, release } | Class::Rollback { chain, release } => {
+                self.on_satellite_quietly(id, "COMMIT").await;
+                self.end_here(*chain, *release).await
+            }
+            _ if ends_transaction(statement.sql) => {
+                self.end_before_begin().await?;
+                self.outside(statement, work).await
+            }
+            Class::Write(reason) => match inside(reason, statement.sql) {
+                Inside::Satellite => self.on_satellite(id, &mut work).await.map(drop),
+                Inside::Master => {
+                    let last = self.state.last.clone();
+                    let done = self.on_master(&mut work).await.map(drop);
+                    self.state.last = last;
+                    done
+                }
+                Inside::Change => Err(SqlError::read_only_transaction().into()),
+                Inside::Refused => Err(refused_inside(reason)),
+            },
+            Class::Pin(reason) => Err(refused_inside(reason)),
+            _ => Err(refused_inside("not understood")),
+        }
+    }
+
+    async fn in_lost(&mut self, class: &Class) -> Result<(), Fault> {
+        match class {
+            Class::Commit { chain, release } | Class::Rollback { chain, release } => {
+                self.end_here(*chain, *release).await
+            }
+            _ => Err(self.transaction_lost()),
+        }
+    }
+
+    /// COMMIT or ROLLBACK where nothing is to be done on a server.
+    async fn end_here(&mut self, chain: bool, release: bool) -> Result<(), Fault> {
+        self.state.tx = if chain { Tx::Pending } else { Tx::None };
+        self.say_ok().await?;
+        if release { Err(Fault::Gone) } else { Ok(()) }
+    }
+
+    /// SHOW WARNINGS and the like: about the statement before, on the server that ran it.
+    async fn on_last_server(&mut self, work: &mut Work) -> Result<(), Fault> {
+        let last = self.state.last.as_ref().map(|l| l.server);
+        match last.filter(|id| self.satellites.contains_key(id)) {
+            Some(id) => self.on_satellite(id, work).await.map(drop),
+            None => self.on_master(work).await.map(drop),
+        }
+    }
+
+    /// COM_STMT_PREPARE: where the statement would run, but no transaction begins.
+    pub(super) async fn prepare_somewhere(
+        &mut self,
+        class: &Class,
+        work: &mut Work,
+    ) -> Result<Option<u16>, Fault> {
+        debug_assert!(matches!(work.shape(), Shape::Prepare { .. }));
+        let reads = *class == Class::Read;
+        let answer = match self.state.tx {
+            Tx::OnSatellite(id) if reads => self.on_satellite(id, work).await?,
+            Tx::Pending if reads => self.read(work, None).await?,
+            Tx::None if reads && self.may_read_alone() => self.read(work, None).await?,
+            _ => self.on_master(work).await?,
+        };
+        Ok(answer.prepared.map(|p| p.params))
+    }
+}
+
+fn refused_inside(reason: &str) -> Fault {
+    SqlError::gate(format_args!(
+        "not possible in a read-only transaction on a satellite: {reason}"
+    ))
+    .into()
+}

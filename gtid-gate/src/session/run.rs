@@ -1,0 +1,243 @@
+//! Runs one command on the server that was chosen, with the session's state in place there.
+//!
+//! Must never: repeat what may have been done.
+
+use super::relay::{Answer, OnRefusal, RelayError, relay};
+use super::state::Tx;
+use super::work::{SendError, Work, send};
+use super::{Fault, Session};
+use crate::backend::{Backend, BackendStatement, Wish};
+use crate::error::{BackendError, PacketError, SqlError};
+use crate::response::Shape;
+use crate::servers::{Role, Server};
+use crate::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What begins a read-only transaction on its server.
+pub(super) const BEGIN_READ_ONLY: &str = "START TRANSACTION READ ONLY";
+
+/// Why an exchange with a server came to nothing.
+pub(super) enum Failed {
+    Relay(RelayError),
+    Client(PacketError),
+    /// The server refused to prepare the statement; the connection goes on.
+    Prepare(SqlError),
+}
+
+impl Session {
+    fn wish(&self) -> Wish<'_> {
+        Wish {
+            user: &self.user,
+            password: &self.password,
+            capabilities: self.client.capabilities,
+            charset: self.charset,
+            database: self.state.database.as_deref(),
+        }
+    }
+
+    pub(super) async fn connect(&self, server: &Arc<Server>) -> Result<Backend, BackendError> {
+        let mut backend =
+            Backend::connect(server, self.wish(), self.shared.config.connect_timeout).await?;
+        if server.role == Role::Satellite {
+            backend.make_read_only().await?;
+        }
+        backend.count();
+        Ok(backend)
+    }
+
+    /// Repeats on a server what the session has set elsewhere.
+    pub(super) async fn make_ready(&self, backend: &mut Backend) -> Result<(), BackendError> {
+        for setting in self.state.settings_after(backend.replayed) {
+            backend.query(&setting.sql).await?;
+        }
+        backend.replayed = self.state.order();
+        if let Some(database) = &self.state.database
+            && backend.database.as_ref() != Some(database)
+        {
+            backend.select_database(database).await?;
+        }
+        if backend.autocommit != self.state.autocommit {
+            let value = u8::from(self.state.autocommit);
+            backend.query(&format!("SET autocommit = {value}")).await?;
+            backend.autocommit = self.state.autocommit;
+        }
+        Ok(())
+    }
+
+    /// Sends one command and passes its answer on.
+    pub(super) async fn exchange(
+        &mut self,
+        backend: &mut Backend,
+        work: &mut Work,
+        on_refusal: OnRefusal,
+    ) -> Result<Answer, Failed> {
+        self.entry
+            .set_running(Some((backend.server.clone(), backend.thread_id)));
+        if let Work::Execute(execution) = work {
+            execution
+                .ensure_prepared(backend)
+                .await
+                .map_err(|error| match error {
+                    BackendError::Sql(error) => Failed::Prepare(error),
+                    other => Failed::Relay(RelayError::NothingSent(other)),
+                })?;
+        }
+        let limit = self.shared.config.max_packet;
+        send(&mut self.client.conn, backend, work, limit)
+            .await
+            .map_err(|error| match error {
+                SendError::Client(error) => Failed::Client(error),
+                SendError::Server(error) => Failed::Relay(RelayError::NothingSent(error)),
+            })?;
+        let extra = if backend.server.role == Role::Master {
+            self.state.extra_status()
+        } else {
+            0
+        };
+        let client = &mut self.client.conn;
+        let answer = relay(
+            client,
+            backend,
+            &self.entry,
+            work.shape(),
+            extra,
+            on_refusal,
+        )
+        .await;
+        let answer = answer.map_err(Failed::Relay)?;
+        if let (Shape::Prepare { id }, Some(prepared)) = (work.shape(), answer.prepared) {
+            backend.statements.insert(
+                id,
+                BackendStatement {
+                    id: prepared.server_id,
+                    types: 0,
+                },
+            );
+        }
+        Ok(answer)
+    }
+
+    /// Draws the consequences of an answer for the session's transaction.
+    pub(super) fn after(&mut self, backend: &mut Backend, answer: &Answer) {
+        self.answered_by(&backend.server, &backend.incarnation);
+        let Some(status) = answer.status else { return };
+        let open = status & STATUS_IN_TRANS != 0;
+        let here = match backend.server.role {
+            Role::Master => Tx::OnMaster,
+            Role::Satellite => Tx::OnSatellite(backend.server.id),
+        };
+        if here == Tx::OnMaster {
+            self.state.autocommit = status & STATUS_AUTOCOMMIT != 0;
+            backend.autocommit = self.state.autocommit;
+        }
+        if self.state.tx == Tx::None || self.state.tx == here {
+            self.state.tx = if open { here } else { Tx::None };
+        }
+        if self.state.tx != Tx::OnMaster {
+            self.leave = None;
+        }
+    }
+
+    /// The session's connection to the master, with everything in place.
+    async fn take_master(&mut self) -> Result<Backend, Fault> {
+        let existing = self
+            .master
+            .take()
+            .and_then(|mut b| (!b.conn.is_closed()).then_some(b));
+        if existing.is_none() && self.state.depends_on_master() {
+            return Err(Fault::Fatal(SqlError::gate(
+                "lost the connection to the master",
+            )));
+        }
+        let within = self.shared.config.connect_timeout + self.shared.config.server_timeout;
+        let readying = async {
+            let mut backend = match existing {
+                Some(backend) => backend,
+                None => self.connect(&self.shared.gate.servers.master).await?,
+            };
+            let ready = self.make_ready(&mut backend).await;
+            Ok((backend, ready))
+        };
+        match bounded(within, readying).await {
+            Ok((backend, Ok(()))) => Ok(backend),
+            Ok((backend, Err(BackendError::Sql(error)))) => {
+                self.master = Some(backend);
+                Err(Fault::Sql(error))
+            }
+            Ok((_, Err(error))) | Err(error) => Err(self.no_master(error)),
+        }
+    }
+
+    /// There is no connection to the master, and nothing was sent.
+    fn no_master(&mut self, error: BackendError) -> Fault {
+        self.count_error("no_master");
+        let fatal = self.state.depends_on_master();
+        let error = error.for_client("the master");
+        if fatal {
+            Fault::Fatal(error)
+        } else {
+            Fault::Sql(error)
+        }
+    }
+
+    /// Something of the gate's own, on the master.
+    pub(super) async fn on_master_quietly(&mut self, sql: &str) -> Result<(), Fault> {
+        let mut backend = self.take_master().await?;
+        match backend.query(sql).await {
+            Ok(_) => {
+                self.master = Some(backend);
+                Ok(())
+            }
+            Err(BackendError::Sql(error)) => {
+                self.master = Some(backend);
+                Err(Fault::Sql(error))
+            }
+            Err(error) => Err(self.lost_master(error)),
+        }
+    }
+
+    /// Runs a command on the master and passes the answer on.
+    pub(super) async fn on_master(&mut self, work: &mut Work) -> Result<Answer, Fault> {
+        let mut backend = self.take_master().await?;
+        let running = backend.server.start_running();
+        let outcome = self.exchange(&mut backend, work, OnRefusal::Pass).await;
+        drop(running);
+        match outcome {
+            Ok(answer) => {
+                self.after(&mut backend, &answer);
+                self.master = Some(backend);
+                Ok(answer)
+            }
+            Err(Failed::Prepare(error)) => {
+                self.master = Some(backend);
+                Err(Fault::Sql(error))
+            }
+            Err(failed) => Err(self.master_failed(failed)),
+        }
+    }
+
+    fn master_failed(&mut self, failed: Failed) -> Fault {
+        match failed {
+            Failed::Relay(RelayError::NothingSent(error)) => self.lost_master(error),
+            Failed::Relay(RelayError::Cut { error, fits }) => match (self.lost_master(error), fits)
+            {
+                (fault, true) => fault,
+                (_, false) => Fault::Gone,
+            },
+            Failed::Relay(RelayError::Refused) => Fault::Sql(SqlError::read_only_transaction()),
+            Failed::Relay(RelayError::ClientGone | RelayError::Killed) => Fault::Gone,
+            Failed::Client(error) => Fault::from(error),
+            Failed::Prepare(error) => Fault::Sql(error),
+        }
+    }
+}
+
+pub(super) async fn bounded<T>(
+    within: Duration,
+    work: impl Future<Output = Result<T, BackendError>>,
+) -> Result<T, BackendError> {
+    tokio::time::timeout(within, work)
+        .await
+        .map_err(|_| BackendError::Timeout)?
+}

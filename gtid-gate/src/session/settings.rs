@@ -1,0 +1,210 @@
+//! SET, USE, and what the session repeats on other servers.
+//!
+//! The master runs each SET first: it checks the values. What it took is repeated on a satellite before the session
+//! uses it. Access mode and isolation are never repeated: on satellites they are the gate's own.
+
+use super::state::{Next, Tx};
+use super::work::Work;
+use super::{Fault, Session};
+use crate::backend::TextResult;
+use crate::classify::SetItem;
+use crate::error::SqlError;
+
+impl Session {
+    pub(super) async fn set(
+        &mut self,
+        items: &[SetItem],
+        sql: &str,
+        mut work: Work,
+    ) -> Result<(), Fault> {
+        let about_next = |i: &SetItem| {
+            matches!(
+                i,
+                SetItem::TransactionReadOnlyNext(_) | SetItem::IsolationNext(_)
+            )
+        };
+        if !items.is_empty() && items.iter().all(about_next) && self.state.tx != Tx::OnMaster {
+            return self.set_next(items, sql).await;
+        }
+        let turns_on = items.contains(&SetItem::Autocommit(true)) && !self.state.autocommit;
+        if turns_on && let Tx::OnSatellite(id) = self.state.tx {
+            self.on_satellite_quietly(id, "COMMIT").await;
+        }
+        if turns_on && self.state.tx != Tx::OnMaster {
+            self.state.tx = Tx::None;
+        }
+        let last = self.state.last.clone();
+        let answer = self.on_master(&mut work).await?;
+        self.state.last = last;
+        if answer.error.is_some() && items.len() > 1 {
+            self.state.sticky = Some("a list of settings that failed somewhere");
+        }
+        if answer.error.is_none() {
+            for item in items {
+                self.took(item).await?;
+            }
+            if let Some(master) = &mut self.master {
+                master.replayed = self.state.order();
+            }
+        }
+        Ok(())
+    }
+
+    /// `SET TRANSACTION`: about the next transaction only, so only the server that runs it is told.
+    async fn set_next(&mut self, items: &[SetItem], sql: &str) -> Result<(), Fault> {
+        if self.state.tx != Tx::None {
+            let text =
+                "Transaction characteristics can't be changed while a transaction is in progress";
+            return Err(SqlError::new(1568, "25001", text).into());
+        }
+        for item in items {
+            match item {
+                SetItem::TransactionReadOnlyNext(read_only) => {
+                    self.state.next.read_only = Some(*read_only)
+                }
+                SetItem::IsolationNext(level) => {
+                    self.state.next.serializable = level == "SERIALIZABLE"
+                }
+                _ => {}
+            }
+        }
+        self.state.next.sql.push(sql.to_owned());
+        self.say_ok().await
+    }
+
+    pub(super) async fn tell_next_to_master(&mut self) -> Result<(), Fault> {
+        let next = std::mem::take(&mut self.state.next);
+        for sql in &next.sql {
+            self.on_master_quietly(sql).await?;
+        }
+        self.state.next = Next::default();
+        Ok(())
+    }
+
+    async fn took(&mut self, item: &SetItem) -> Result<(), Fault> {
+        match item {
+            // A parameter's value is not in the text.
+            SetItem::Session { name, value } if value.contains('?') => {
+                let value = self.ask_setting(name).await?;
+                self.keep_setting(name, &value);
+            }
+            SetItem::Session { name, value } => self.keep_setting(name, value),
+            SetItem::SessionComputed { name } => {
+                let value = self.ask_setting(name).await?;
+                self.keep_setting(name, &value);
+            }
+            SetItem::TransactionReadOnlySession(read_only) => self.state.read_only = *read_only,
+            SetItem::IsolationSession(level) => self.state.serializable = level == "SERIALIZABLE",
+            SetItem::Names { charset, collation } => {
+                let collate = collation
+                    .as_ref()
+                    .map_or(String::new(), |c| format!(" COLLATE '{c}'"));
+                self.keep_charset(charset, format!("SET NAMES '{charset}'{collate}"));
+            }
+            SetItem::Charset(charset) => {
+                self.keep_charset(charset, format!("SET CHARACTER SET '{charset}'"))
+            }
+            SetItem::UserVariable(_) => self.state.user_variables = true,
+            SetItem::Other => self.state.sticky = Some("a setting that only the master has"),
+            SetItem::Autocommit(_)
+            | SetItem::Global
+            | SetItem::TransactionReadOnlyNext(_)
+            | SetItem::IsolationNext(_) => {}
+        }
+        Ok(())
+    }
+
+    fn keep_charset(&mut self, charset: &str, sql: String) {
+        self.state.utf8 = is_utf8(charset);
+        self.state.keep("names", sql);
+    }
+
+    fn keep_setting(&mut self, name: &str, value: &str) {
+        let upper = value.to_ascii_uppercase();
+        let changes_reading = ["ANSI_QUOTES", "NO_BACKSLASH_ESCAPES", "ANSI"]
+            .iter()
+            .any(|m| upper.contains(m));
+        if name == "sql_mode" {
+            self.state.reads_differently = changes_reading;
+        }
+        if name == "character_set_client" {
+            self.state.utf8 = is_utf8(value);
+        }
+        self.state
+            .keep(name, format!("SET SESSION {name} = {value}"));
+    }
+
+    /// A setting's value as a literal that means the same on any server.
+    async fn ask_setting(&mut self, name: &str) -> Result<String, Fault> {
+        let Some(mut master) = self.master.take() else {
+            return Err(Fault::Fatal(SqlError::gate(
+                "lost the connection to the master",
+            )));
+        };
+        let answer = master.query(&format!("SELECT @@session.{name}")).await;
+        match answer {
+            Ok(answer) => {
+                self.master = Some(master);
+                Ok(literal(&answer))
+            }
+            Err(error) => Err(self.lost_master(error)),
+        }
+    }
+
+    pub(super) async fn use_database(&mut self, name: &str, work: &mut Work) -> Result<(), Fault> {
+        let last = self.state.last.clone();
+        let answer = self.on_master(work).await?;
+        self.state.last = last;
+        if answer.error.is_none() {
+            self.state.database = Some(name.to_owned());
+            if let Some(master) = &mut self.master {
+                master.database = self.state.database.clone();
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn is_utf8(charset: &str) -> bool {
+    charset
+        .trim_matches(['\'', '"'])
+        .to_ascii_lowercase()
+        .starts_with("utf8")
+}
+
+/// MySQL's type codes of numbers, written without quotes.
+const NUMBERS: &[u8] = &[0, 1, 2, 3, 4, 5, 8, 9, 13, 246];
+
+fn literal(answer: &TextResult) -> String {
+    let is_number = answer.types.first().is_some_and(|t| NUMBERS.contains(t));
+    match answer.text(0, 0) {
+        None => "NULL".to_owned(),
+        Some(text) if is_number => text.to_owned(),
+        Some(text) => format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(kind: u8, cell: Option<&str>) -> TextResult {
+        TextResult {
+            types: vec![kind],
+            rows: vec![vec![cell.map(|c| c.as_bytes().to_vec())]],
+        }
+    }
+
+    #[test]
+    fn a_setting_becomes_a_literal() {
+        assert_eq!(literal(&answer(8, Some("42"))), "42");
+        assert_eq!(literal(&answer(253, Some("it's"))), "'it''s'");
+        assert_eq!(literal(&answer(253, None)), "NULL");
+    }
+
+    #[test]
+    fn only_utf8_is_utf8() {
+        assert!(is_utf8("'UTF8MB4'") && is_utf8("utf8mb3"));
+        assert!(!is_utf8("gbk") && !is_utf8("latin1"));
+    }
+}

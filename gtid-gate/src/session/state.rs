@@ -1,0 +1,180 @@
+//! What a session has built up and must not lose: transaction, settings, ties to a server. Pure.
+
+use crate::classify::is_system_schema;
+use crate::gate::LastRead;
+use crate::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS, STATUS_IN_TRANS_READONLY};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tx {
+    None,
+    /// A read-only transaction was begun and nothing read yet: its server is chosen by its first statement.
+    Pending,
+    OnMaster,
+    OnSatellite(usize),
+    /// Its satellite is gone: only COMMIT and ROLLBACK are left.
+    Lost,
+}
+
+/// A setting to be repeated on each further server; `sql` is a whole SET statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    pub order: u64,
+    pub name: String,
+    pub sql: String,
+}
+
+/// What `SET TRANSACTION` (without SESSION) said about the next transaction.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Next {
+    pub read_only: Option<bool>,
+    pub serializable: bool,
+    pub sql: Vec<String>,
+}
+
+pub struct State {
+    pub tx: Tx,
+    pub database: Option<String>,
+    pub autocommit: bool,
+    pub read_only: bool,
+    pub serializable: bool,
+    pub next: Next,
+    settings: Vec<Setting>,
+    order: u64,
+    /// Why all statements must run on the master from now on.
+    pub sticky: Option<&'static str>,
+    /// User variables were set on the master.
+    pub user_variables: bool,
+    /// The session's sql_mode changes how statements are read: classification can't be trusted with them.
+    pub reads_differently: bool,
+    /// Statements come in UTF-8.
+    pub utf8: bool,
+    pub last: Option<LastRead>,
+}
+
+impl State {
+    pub fn new(database: Option<String>, utf8: bool) -> Self {
+        Self {
+            tx: Tx::None,
+            database,
+            autocommit: true,
+            read_only: false,
+            serializable: false,
+            next: Next::default(),
+            settings: Vec::new(),
+            order: 0,
+            sticky: None,
+            user_variables: false,
+            reads_differently: false,
+            utf8,
+            last: None,
+        }
+    }
+
+    /// COM_RESET_CONNECTION: all but the database is as after login. What was read stays read.
+    pub fn reset(&mut self) {
+        *self = Self {
+            last: self.last.take(),
+            order: self.order,
+            ..Self::new(self.database.take(), self.utf8)
+        };
+    }
+
+    /// The status flags that a server with this state would send.
+    pub fn status(&self) -> u16 {
+        let autocommit = if self.autocommit {
+            STATUS_AUTOCOMMIT
+        } else {
+            0
+        };
+        autocommit | self.extra_status()
+    }
+
+    /// What the master does not know: a read-only transaction that is open elsewhere.
+    pub fn extra_status(&self) -> u16 {
+        match self.tx {
+            Tx::Pending | Tx::OnSatellite(_) | Tx::Lost => {
+                STATUS_IN_TRANS | STATUS_IN_TRANS_READONLY
+            }
+            Tx::None | Tx::OnMaster => 0,
+        }
+    }
+
+    /// Keeps a setting for further servers, in order, the last one of each name; returns its order.
+    pub fn keep(&mut self, name: &str, sql: String) -> u64 {
+        self.settings.retain(|s| s.name != name);
+        self.order += 1;
+        self.settings.push(Setting {
+            order: self.order,
+            name: name.to_owned(),
+            sql,
+        });
+        self.order
+    }
+
+    /// Settings that a server which has those up to `order` still lacks.
+    pub fn settings_after(&self, order: u64) -> Vec<Setting> {
+        self.settings
+            .iter()
+            .filter(|s| s.order > order)
+            .cloned()
+            .collect()
+    }
+
+    pub fn order(&self) -> u64 {
+        self.order
+    }
+
+    /// Whether the next transaction, if it says nothing itself, only reads.
+    pub fn declared_read_only(&self) -> bool {
+        self.next.read_only.unwrap_or(self.read_only)
+    }
+
+    /// The current schema differs from server to server by nature.
+    pub fn in_system_schema(&self) -> bool {
+        self.database.as_deref().is_some_and(is_system_schema)
+    }
+
+    pub fn must_serialize(&self) -> bool {
+        self.serializable || self.next.serializable
+    }
+
+    pub fn depends_on_master(&self) -> bool {
+        self.sticky.is_some() || self.user_variables || self.tx == Tx::OnMaster
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_is_replayed_once_and_in_order() {
+        let mut state = State::new(None, true);
+        state.keep("a", "SET a=1".into());
+        let b = state.keep("b", "SET b=1".into());
+        state.keep("a", "SET a=2".into());
+        let sql = |s: Vec<Setting>| s.into_iter().map(|s| s.sql).collect::<Vec<_>>();
+        assert_eq!(sql(state.settings_after(0)), ["SET b=1", "SET a=2"]);
+        assert_eq!(sql(state.settings_after(b)), ["SET a=2"]);
+    }
+
+    #[test]
+    fn a_reset_keeps_the_database_and_forgets_the_rest() {
+        let mut state = State::new(Some("db".into()), true);
+        state.autocommit = false;
+        state.sticky = Some("temporary table");
+        state.keep("a", "SET a=1".into());
+        state.reset();
+        assert_eq!(state.database.as_deref(), Some("db"));
+        assert!(state.autocommit && state.sticky.is_none() && state.settings_after(0).is_empty());
+    }
+
+    #[test]
+    fn what_is_declared_for_the_next_transaction_wins() {
+        let mut state = State::new(None, true);
+        state.read_only = true;
+        assert!(state.declared_read_only());
+        state.next.read_only = Some(false);
+        assert!(!state.declared_read_only());
+    }
+}

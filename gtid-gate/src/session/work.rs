@@ -1,0 +1,137 @@
+//! One command of the client, on its way to a server.
+//!
+//! Must never: be sent a second time unless it can be, whole and without effect.
+
+use super::prepared::Execution;
+use crate::backend::Backend;
+use crate::error::{BackendError, PacketError};
+use crate::packet::{Conn, MAX_PAYLOAD};
+use crate::response::Shape;
+use bytes::BytesMut;
+
+/// A command as read; more of it is still with the client if `continued`.
+pub struct Request {
+    pub payload: BytesMut,
+    pub continued: bool,
+}
+
+impl Request {
+    pub fn command(&self) -> u8 {
+        self.payload.first().copied().unwrap_or(0xff)
+    }
+
+    pub fn argument(&self) -> &[u8] {
+        self.payload.get(1..).unwrap_or_default()
+    }
+}
+
+pub enum Work {
+    /// Sent as it is.
+    Plain {
+        request: Request,
+        shape: Shape,
+    },
+    Execute(Execution),
+}
+
+impl Work {
+    pub fn query(request: Request) -> Self {
+        Self::Plain {
+            request,
+            shape: Shape::Results,
+        }
+    }
+
+    pub fn shape(&self) -> Shape {
+        match self {
+            Self::Plain { shape, .. } => *shape,
+            Self::Execute(_) => Shape::Results,
+        }
+    }
+
+    /// Whether it is here whole, so that another server can be tried.
+    pub fn repeatable(&self) -> bool {
+        match self {
+            Self::Plain { request, .. } => !request.continued,
+            Self::Execute(execution) => !execution.continued,
+        }
+    }
+
+    fn continued(&self) -> bool {
+        !self.repeatable()
+    }
+}
+
+pub enum SendError {
+    Client(PacketError),
+    Server(BackendError),
+}
+
+impl From<std::io::Error> for SendError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Server(error.into())
+    }
+}
+
+/// Sends the command; what the client still holds of it passes without being gathered.
+pub async fn send(
+    client: &mut Conn,
+    backend: &mut Backend,
+    work: &mut Work,
+    limit: usize,
+) -> Result<(), SendError> {
+    backend.conn.begin();
+    let continued = work.continued();
+    let payload = match work {
+        Work::Plain { request, .. } => &request.payload[..],
+        Work::Execute(execution) => execution.queue_for(backend),
+    };
+    if !continued {
+        backend.conn.queue(payload);
+        return Ok(backend.conn.flush().await?);
+    }
+    backend.conn.queue_header(payload.len());
+    backend.conn.send_raw(payload).await?;
+    stream_rest(client, &mut backend.conn, limit - payload.len().min(limit)).await
+}
+
+async fn stream_rest(
+    client: &mut Conn,
+    server: &mut Conn,
+    mut limit: usize,
+) -> Result<(), SendError> {
+    loop {
+        let size = client.header().await.map_err(SendError::Client)?;
+        if size > limit {
+            return Err(SendError::Client(PacketError::TooLarge(limit)));
+        }
+        limit -= size;
+        pass_packet(client, server, size).await?;
+        if size < MAX_PAYLOAD {
+            return Ok(());
+        }
+    }
+}
+
+/// Passes one packet's payload on, as it comes.
+pub async fn pass_packet(
+    client: &mut Conn,
+    server: &mut Conn,
+    size: usize,
+) -> Result<(), SendError> {
+    server.queue_header(size);
+    let mut left = size;
+    while left > 0 {
+        if client.buffered().is_empty() {
+            client
+                .fill()
+                .await
+                .map_err(|e| SendError::Client(e.into()))?;
+        }
+        let now = left.min(client.buffered().len());
+        let piece = client.buffered().split_to(now);
+        server.send_raw(&piece).await?;
+        left -= now;
+    }
+    Ok(server.flush().await?)
+}

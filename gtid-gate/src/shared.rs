@@ -1,0 +1,28 @@
+//! What all sessions share.
+
+use crate::config::Config;
+use crate::gate::Gate;
+use crate::metrics::Metrics;
+use crate::passwords::Passwords;
+use crate::registry::Registry;
+use crate::tls::ExchangeKey;
+use std::sync::Arc;
+use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
+
+/// Waits until the gate is told to stop.
+pub async fn told_to_stop(mut draining: watch::Receiver<bool>) {
+    let _ = draining.wait_for(|stop| *stop).await;
+}
+
+pub struct Shared {
+    pub config: Config,
+    pub gate: Gate,
+    pub metrics: Arc<Metrics>,
+    pub passwords: Passwords,
+    pub registry: Registry,
+    pub tls: TlsAcceptor,
+    pub exchange_key: ExchangeKey,
+    /// Turns true once, when the gate is told to stop.
+    pub draining: watch::Receiver<bool>,
+}

@@ -1,0 +1,147 @@
+//! Puts the parts together, runs them, and stops them.
+//!
+//! In: settings. Out: an exit status. Must never: begin to serve with half of what it needs.
+
+use crate::config::Config;
+use crate::gate::Gate;
+use crate::master_questions::MasterQuestions;
+use crate::metrics::Metrics;
+use crate::passwords::Passwords;
+use crate::registry::Registry;
+use crate::server_position::{Follower, follow};
+use crate::servers::Servers;
+use crate::shared::Shared;
+use crate::tls::{ExchangeKey, acceptor};
+use crate::{admin, server};
+use std::error::Error;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+pub fn serve(config: Config) -> ExitCode {
+    let filter = tracing_subscriber::EnvFilter::new(&config.log);
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_target(false)
+        .with_ansi(false)
+        .init();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(config.workers)
+        .enable_all()
+        .build();
+    let outcome = match runtime {
+        Ok(runtime) => runtime.block_on(run(config)),
+        Err(error) => Err(error.into()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("gtid-gate: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(config: Config) -> Result<(), Box<dyn Error>> {
+    let clients = listen(config.listen).await?;
+    let status = listen(config.status_listen).await?;
+    let (stop, draining) = watch::channel(false);
+    let shared = Arc::new(assemble(config, draining)?);
+    tracing::info!(listen = %clients.local_addr()?, status = %status.local_addr()?, "serving");
+    let http = tokio::spawn(admin::run(status, shared.clone()));
+    let serving = tokio::spawn(server::run(clients, shared));
+    stop_requested().await?;
+    tracing::info!("stopping");
+    stop.send_replace(true);
+    serving.await?;
+    http.abort();
+    Ok(())
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, String> {
+    TcpListener::bind(address)
+        .await
+        .map_err(|error| format!("cannot listen on {address}: {error}"))
+}
+
+/// Makes all parts and starts those that follow servers.
+fn assemble(config: Config, draining: watch::Receiver<bool>) -> Result<Shared, Box<dyn Error>> {
+    if config.skip_freshness {
+        tracing::warn!("GATE_TEST_SKIP_FRESHNESS is set: reads may be stale; for tests only");
+    }
+    let files = config.tls_files.as_ref();
+    let tls = acceptor(files.map(|(certificate, key)| (certificate.as_path(), key.as_path())))?;
+    let exchange_key = ExchangeKey::generate()?;
+    let metrics = Arc::new(Metrics::new()?);
+    let servers = Servers::new(&config);
+    let follower = |server| Follower::new(server, &config, metrics.clone());
+    let questions = MasterQuestions::start(follower(servers.master.clone()));
+    for satellite in &servers.satellites {
+        tokio::spawn(follow(
+            follower(satellite.clone()),
+            questions.clone(),
+            servers.master.clone(),
+        ));
+    }
+    Ok(Shared {
+        gate: Gate::new(&config, servers, questions, metrics.clone()),
+        passwords: Passwords::new(config.password_ttl),
+        registry: Registry::default(),
+        config,
+        metrics,
+        tls,
+        exchange_key,
+        draining,
+    })
+}
+
+async fn stop_requested() -> std::io::Result<()> {
+    let (mut term, mut int) = (
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::interrupt())?,
+    );
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+    }
+    Ok(())
+}
+
+/// GET /ready of the gate on this host; says on stderr why not.
+pub fn health() -> ExitCode {
+    let listen = std::env::var("GATE_STATUS_LISTEN").unwrap_or_default();
+    let port = listen
+        .rsplit(':')
+        .next()
+        .and_then(|p| p.parse().ok())
+        .unwrap_or(8080);
+    match ask_ready(SocketAddr::from(([127, 0, 0, 1], port))) {
+        Ok(answer) if answer.starts_with("HTTP/1.1 200") => ExitCode::SUCCESS,
+        Ok(answer) => {
+            eprintln!(
+                "gtid-gate: not ready: {}",
+                answer.lines().last().unwrap_or_default()
+            );
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("gtid-gate: no answer: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn ask_ready(address: SocketAddr) -> std::io::Result<String> {
+    let within = Duration::from_secs(3);
+    let mut stream = TcpStream::connect_timeout(&address, within)?;
+    stream.set_read_timeout(Some(within))?;
+    stream.write_all(b"GET /ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}

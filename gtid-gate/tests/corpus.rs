@@ -1,0 +1,317 @@
+//! Puts every statement of `corpus/statements.txt` to the classifier, and variations of them.
+
+use gtid_gate::classify::{Class, SetItem, classify, classify_bytes, is_system_schema};
+use proptest::prelude::*;
+
+struct Case {
+    line: usize,
+    class: &'static str,
+    statement: String,
+}
+
+fn corpus() -> Vec<Case> {
+    let lines = include_str!("corpus/statements.txt").lines().enumerate();
+    let cases = lines.filter(|(_, l)| !l.is_empty() && !l.starts_with('#'));
+    cases.map(|(number, line)| case(number + 1, line)).collect()
+}
+
+fn case(line: usize, text: &'static str) -> Case {
+    let mut parts = text.splitn(3, '\t');
+    let (class, _reason) = (parts.next(), parts.next());
+    let statement = parts
+        .next()
+        .unwrap_or_else(|| panic!("line {line}: three parts, please"));
+    let statement = statement.replace('⏎', "\n").replace('␀', "\0");
+    Case {
+        line,
+        class: class.unwrap(),
+        statement,
+    }
+}
+
+fn name(class: &Class) -> String {
+    let flags = |flags: &[(bool, &str)]| -> String {
+        flags
+            .iter()
+            .filter(|f| f.0)
+            .map(|f| format!(" {}", f.1))
+            .collect()
+    };
+    match class {
+        Class::Read => "read".into(),
+        Class::Write(_) => "write".into(),
+        Class::Pin(_) => "pin".into(),
+        Class::ShowWarnings => "follow".into(),
+        Class::InTransaction => "savepoint".into(),
+        Class::Begin {
+            read_only,
+            consistent_snapshot,
+        } => {
+            let ro = (*read_only == Some(true), "read-only");
+            let rw = (*read_only == Some(false), "read-write");
+            format!(
+                "begin{}",
+                flags(&[ro, rw, (*consistent_snapshot, "snapshot")])
+            )
+        }
+        Class::Commit { chain, release } => format!(
+            "commit{}",
+            flags(&[(*chain, "chain"), (*release, "release")])
+        ),
+        Class::Rollback { chain, release } => format!(
+            "rollback{}",
+            flags(&[(*chain, "chain"), (*release, "release")])
+        ),
+        Class::Use(schema) => format!("use {schema}"),
+        Class::Kill {
+            query_only: true,
+            id,
+        } => format!("kill query {id}"),
+        Class::Kill {
+            query_only: false,
+            id,
+        } => format!("kill {id}"),
+        Class::Set(items) => format!(
+            "set {}",
+            items.iter().map(item_name).collect::<Vec<_>>().join("; ")
+        ),
+    }
+}
+
+fn item_name(item: &SetItem) -> String {
+    let switch = |on: &bool| if *on { "ON" } else { "OFF" };
+    match item {
+        SetItem::Session { name, value } => format!("{name}={value}"),
+        SetItem::SessionComputed { name } => format!("{name}=?"),
+        SetItem::Autocommit(on) => format!("autocommit {}", switch(on)),
+        SetItem::TransactionReadOnlySession(on) => format!("read-only session {}", switch(on)),
+        SetItem::TransactionReadOnlyNext(on) => format!("read-only next {}", switch(on)),
+        SetItem::IsolationSession(level) => format!("isolation session {level}"),
+        SetItem::IsolationNext(level) => format!("isolation next {level}"),
+        SetItem::Names {
+            charset,
+            collation: None,
+        } => format!("names {charset}"),
+        SetItem::Names {
+            charset,
+            collation: Some(c),
+        } => format!("names {charset} {c}"),
+        SetItem::Charset(charset) => format!("charset {charset}"),
+        SetItem::UserVariable(name) => format!("@{name}"),
+        SetItem::Global => "global".into(),
+        SetItem::Other => "other".into(),
+    }
+}
+
+#[test]
+fn every_statement_gets_its_class() {
+    let corpus = corpus();
+    assert!(
+        corpus.len() >= 250,
+        "the corpus has shrunk to {}",
+        corpus.len()
+    );
+    let wrong: Vec<String> = corpus.iter().filter_map(mistake).collect();
+    assert!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        corpus.len(),
+        wrong.join("\n")
+    );
+}
+
+fn mistake(case: &Case) -> Option<String> {
+    let class = classify(&case.statement);
+    let found = name(&class);
+    let wrong = found != case.class;
+    wrong.then(|| {
+        format!(
+            "line {}: {found} ({class:?}) instead of {}: {:?}",
+            case.line, case.class, case.statement
+        )
+    })
+}
+
+#[test]
+fn a_lock_makes_any_query_a_write() {
+    for case in corpus().iter().filter(|c| c.class == "read") {
+        for lock in [
+            "FOR UPDATE",
+            "for share",
+            "LOCK IN SHARE MODE",
+            "/*! FOR UPDATE */",
+            "FOR/**/UPDATE",
+            "INTO OUTFILE 'x'",
+        ] {
+            let query = case.statement.split(';').next().unwrap_or_default();
+            let locked = format!("{query}\n{lock}");
+            assert_ne!(
+                classify(&locked),
+                Class::Read,
+                "line {}: {locked:?}",
+                case.line
+            );
+        }
+    }
+}
+
+#[test]
+fn other_character_sets_are_read_only_as_ascii() {
+    assert_eq!(classify_bytes(b"SELECT 1", "latin1"), Class::Read);
+    assert_eq!(
+        classify_bytes("SELECT 'ö'".as_bytes(), "utf8mb4"),
+        Class::Read
+    );
+    assert_ne!(
+        classify_bytes("SELECT 'ö'".as_bytes(), "latin1"),
+        Class::Read
+    );
+    assert_ne!(
+        classify_bytes(b"SELECT 'x\xbf\\' FOR UPDATE -- '", "gbk"),
+        Class::Read
+    );
+    assert_ne!(classify_bytes(b"SELECT '\xff'", "utf8mb4"), Class::Read);
+    assert_ne!(classify_bytes(b"SELECT 1", "swe7"), Class::Read);
+}
+
+#[test]
+fn deep_and_long_statements_are_survived() {
+    let thread = std::thread::Builder::new().stack_size(2 << 20);
+    let check = || {
+        for (open, middle, close) in [
+            ("(", "1", ")"),
+            ("1+", "1", ""),
+            ("NOT ", "1", ""),
+            ("-", "1", ""),
+            ("1 OR ", "1", ""),
+        ] {
+            for depth in [10, 1_000, 2_900, 50_000] {
+                let text = format!(
+                    "SELECT {}{middle}{}",
+                    open.repeat(depth),
+                    close.repeat(depth)
+                );
+                let _ = classify(&text);
+            }
+        }
+        let _ = classify(&format!("SELECT 1{}", " UNION SELECT 1".repeat(1_400)));
+        let many = format!("SELECT * FROM t WHERE a IN ({}1)", "1,".repeat(100_000));
+        assert_eq!(classify(&many), Class::Read);
+    };
+    thread.spawn(check).unwrap().join().unwrap();
+}
+
+#[test]
+fn schemas_of_the_server_are_known() {
+    assert!(
+        ["mysql", "SYS", "Information_Schema", "performance_schema"]
+            .iter()
+            .all(|s| is_system_schema(s))
+    );
+    assert!(!is_system_schema("d"));
+}
+
+/// Puts `filler` into every gap between tokens that is already a blank outside of quotes and comments.
+fn widen(statement: &str, filler: &str) -> String {
+    let mut quote = None;
+    let mut wide = String::new();
+    for c in statement.chars() {
+        match (quote, c) {
+            (None, '\'' | '"' | '`') => quote = Some(c),
+            (Some(q), c) if q == c => quote = None,
+            _ => {}
+        }
+        match (quote, c) {
+            (None, ' ') if !wide.ends_with("--") && wide.rfind("/*") <= wide.rfind("*/") => {
+                wide.push_str(filler)
+            }
+            _ => wide.push(c),
+        }
+    }
+    wide
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn blanks_and_comments_never_make_a_read(at in any::<prop::sample::Index>(), filler in prop_oneof![
+        Just("  "), Just("\n"), Just("\t\r\n "), Just("/**/"), Just(" /* x */ "), Just(" /* ' */ "), Just("/*! */"),
+        Just(" -- x\n"), Just(" # \"\n"), Just(" /*!50000 */ "),
+    ]) {
+        let corpus = corpus();
+        let case = at.get(&corpus);
+        let wide = widen(&case.statement, filler);
+        prop_assert!(case.class == "read" || classify(&wide) != Class::Read, "line {}: {:?}", case.line, wide);
+    }
+
+    #[test]
+    fn any_text_is_survived(text in any::<String>(), sql in "(SELECT|SET|SHOW|WITH|EXPLAIN|KILL|START)?[ -~\n\\PC]{0,60}") {
+        let _ = (classify(&text), classify(&sql), classify_bytes(text.as_bytes(), "latin1"));
+    }
+
+    #[test]
+    fn pieces_of_statements_are_survived(a in any::<prop::sample::Index>(), b in any::<prop::sample::Index>(), cut in 0.0..1.0, from in 0.0..1.0) {
+        let corpus = corpus();
+        let part = |text: &str, share: f64| (text.chars().count() as f64 * share) as usize;
+        let (a, b) = (&a.get(&corpus).statement, &b.get(&corpus).statement);
+        let text: String = a.chars().take(part(a, cut)).chain(b.chars().skip(part(b, from))).collect();
+        let _ = classify(&text);
+    }
+
+    /// Statements of random tokens: one that locks, assigns or calls what is unknown is never a read.
+    #[test]
+    fn dangerous_tokens_never_make_a_read(before in words(), danger in danger(), after in words()) {
+        let text = format!("SELECT {before} {danger} {after}");
+        prop_assert_ne!(classify(&text), Class::Read, "{}", text);
+    }
+}
+
+fn words() -> impl Strategy<Value = String> {
+    let word = prop_oneof![
+        Just("a"),
+        Just(","),
+        Just("'x'"),
+        Just("FROM"),
+        Just("t"),
+        Just("("),
+        Just(")"),
+        Just("1"),
+        Just("WHERE"),
+        Just("="),
+        Just("AND"),
+        Just("/* c */"),
+        Just("`q`"),
+        Just("UNION"),
+        Just("SELECT"),
+        Just("max(a)"),
+        Just("*"),
+        Just("AS"),
+        Just("j->'$.a'"),
+    ];
+    prop::collection::vec(word, 0..8).prop_map(|words| words.join(" "))
+}
+
+fn danger() -> impl Strategy<Value = &'static str> {
+    prop_oneof![
+        Just("FOR UPDATE"),
+        Just("FOR SHARE"),
+        Just("LOCK IN SHARE MODE"),
+        Just("INTO @x"),
+        Just("@x := 1"),
+        Just("@@server_id"),
+        Just("f(1)"),
+        Just("d.f(1)"),
+        Just("GET_LOCK('x',1)"),
+        Just("max (a)"),
+        Just("`f`(1)"),
+        Just("\"f\"(1)"),
+        Just("mysql.user"),
+        Just("; DELETE FROM t"),
+        Just("INTO OUTFILE 'x'"),
+        Just("LAST_INSERT_ID()"),
+        Just("/*! FOR UPDATE */"),
+        Just("/*!99999 x */"),
+    ]
+}
