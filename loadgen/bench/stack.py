@@ -1,0 +1,149 @@
+"""The servers that are compared, as the phases of the bench see them.
+
+In:  the running stack with the replica of compose.yml. Out: positions, CPU times, contenders that can be stopped and started.
+Must never: touch a service of another project, or leave a container paused: `close` wakes all.
+"""
+import contextlib
+import os
+import subprocess
+import time
+import urllib.request
+
+import containers
+
+OURS = ("capture", "kafka", "applier-1", "satellite-1")
+IDLE = ("master", "kafka", "capture", "satellite-1", "applier-1", "satellite-2", "applier-2", "gate", "proxysql")
+DUMP_THREADS = """SELECT PROCESSLIST_USER, THREAD_OS_ID FROM performance_schema.threads
+    WHERE PROCESSLIST_COMMAND LIKE 'Binlog Dump%'"""
+REPLICA_USER, CAPTURE_USER = "multimed_bench", "multimed_capture"
+CATCH_UP_SECONDS = 300
+HTTP_SECONDS = 5
+
+
+class Stack:
+    def __init__(self):
+        self.docker = containers.DockerApi()
+        self.services = containers.compose("ps", "--services").split()
+        self.ids = {service: containers.container_of(service) for service in self.services}
+        self._sessions = {service: containers.Session(self.ids[service]) for service in ("master", "satellite-1", "replica")}
+        self.uuid = self._sessions["master"].value("SELECT @@server_uuid")
+        self._paused = set()
+
+    def sql(self, service, text):
+        return self._sessions[service].ask(text)
+
+    def address(self, service):
+        networks = self.docker.inspect(self.ids[service])["NetworkSettings"]["Networks"]
+        return next(iter(networks.values()))["IPAddress"]
+
+    def close(self):
+        for service in list(self._paused):
+            self.unpause(service)
+        for session in self._sessions.values():
+            session.close()
+
+    # --- the native replica -------------------------------------------------------------------------------------
+
+    def start_replication(self, password):
+        """From the first transaction that the master's binlog has: the replica's data directory is empty."""
+        same_cores = self.docker.inspect(self.ids["satellite-1"])["HostConfig"]["CpusetCpus"]
+        if same_cores:
+            subprocess.run(("docker", "update", "--cpuset-cpus", same_cores, self.ids["replica"]), check=True,
+                                      stdout=subprocess.DEVNULL)
+        self.sql("master", f"DROP USER IF EXISTS {REPLICA_USER}@'%'; CREATE USER {REPLICA_USER}@'%' IDENTIFIED BY '{password}';"
+                           f" GRANT REPLICATION SLAVE ON *.* TO {REPLICA_USER}@'%'")
+        self.sql("replica", f"CHANGE REPLICATION SOURCE TO SOURCE_HOST='master', SOURCE_USER='{REPLICA_USER}',"
+                            f" SOURCE_PASSWORD='{password}', SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1; START REPLICA")
+
+    @staticmethod
+    def leave_only_satellite_1():
+        """One satellite against one replica: what serves reads, and the second satellite, would only take CPU from both."""
+        running = containers.compose("ps", "--services").split()
+        unwanted = [service for service in ("proxysql", "gate", "applier-2", "satellite-2") if service in running]
+        if unwanted:
+            containers.compose("stop", *unwanted)
+
+    # --- positions ----------------------------------------------------------------------------------------------
+
+    def position(self, service="master"):
+        """Transactions of the master that the server has executed. Only this bench writes, so they are numbered without gaps."""
+        text = self._sessions[service].value("SELECT @@global.gtid_executed")
+        part = next((part for part in text.replace("\\n", "").split(",") if part.strip().startswith(self.uuid)), "")
+        return int(part.rpartition(":")[2].rpartition("-")[2] or 0)
+
+    def await_position(self, service, number, seconds=CATCH_UP_SECONDS):
+        """Returns when the server has executed the master's transactions up to this number."""
+        answer = self._sessions[service].value(f"SELECT WAIT_FOR_EXECUTED_GTID_SET('{self.uuid}:1-{number}', {seconds})") if number else "0"
+        if answer != "0":
+            raise OSError(f"{service} did not reach transaction {number} within {seconds} s")
+
+    def await_captured(self, number):
+        """Returns when the log has the master's transactions up to this number."""
+        deadline = time.monotonic() + CATCH_UP_SECONDS
+        while self.metric("capture", "multimed_capture_position_transactions") < number:
+            if time.monotonic() > deadline:
+                raise OSError(f"capture did not reach transaction {number} within {CATCH_UP_SECONDS} s")
+            time.sleep(.05)
+
+    def metric(self, service, name):
+        """The sum of a metric over its labels."""
+        with urllib.request.urlopen(f"http://{self.address(service)}:8080/metrics", timeout=HTTP_SECONDS) as answer:
+            lines = answer.read().decode().splitlines()
+        return sum(float(line.split()[-1]) for line in lines if line.split("{")[0].split(" ")[0] == name)
+
+    # --- who runs -----------------------------------------------------------------------------------------------
+
+    def pause(self, service):
+        if service not in self._paused:
+            self._paused.add(service)
+            self.docker.pause(self.ids[service])
+
+    def unpause(self, service):
+        if service in self._paused:
+            self.docker.unpause(self.ids[service])
+            self._paused.discard(service)
+
+    def stop(self, contender):
+        """native: its two threads stop. ours: capture does (the rest then has nothing to do). applier: only that."""
+        if contender == "native":
+            self.sql("replica", "STOP REPLICA")
+        else:
+            self.pause({"ours": "capture", "applier": "applier-1"}[contender])
+
+    def start(self, contender):
+        if contender == "native":
+            self.sql("replica", "START REPLICA")
+        else:
+            self.unpause({"ours": "capture", "applier": "applier-1"}[contender])
+
+    @staticmethod
+    def server_of(contender):
+        return "replica" if contender == "native" else "satellite-1"
+
+    @contextlib.contextmanager
+    def decoder(self):
+        """The lines of Debezium's engine alone, in a container of its own beside capture's."""
+        name = f"{os.environ['COMPOSE_PROJECT_NAME']}-decode"
+        process = subprocess.Popen(
+            ("docker", "compose", "run", "--rm", "--no-deps", "-T", "--name", name, "capture", "decode"),
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True)
+        try:
+            yield process.stdout
+        finally:
+            subprocess.run(("docker", "kill", name), check=False, capture_output=True)
+            process.wait()
+
+    # --- CPU ----------------------------------------------------------------------------------------------------
+
+    def cpu(self, services):
+        """{service: CPU seconds so far}"""
+        return {service: self.docker.cpu_seconds(self.ids[service]) for service in services if service in self.ids}
+
+    def dump_threads_cpu(self):
+        """{native, ours: CPU seconds of the master's threads that send them the binlog}"""
+        process = self.docker.inspect(self.ids["master"])["State"]["Pid"]
+        threads = {"native": set(), "ours": set()}
+        for user, thread in self.sql("master", DUMP_THREADS):
+            if user in (REPLICA_USER, CAPTURE_USER):
+                threads["native" if user == REPLICA_USER else "ours"].add(int(thread))
+        return {name: containers.thread_cpu_seconds(process, inner) for name, inner in threads.items()}
