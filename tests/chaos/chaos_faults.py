@@ -1,0 +1,268 @@
+"""The faults, and how long the stack may take to be whole again after each.
+
+In: the running stack under load, a source of randomness. Out: something broken, and nothing left broken by us at the end. Must never: use
+`docker kill`, which switches the restart policy off, or touch anything outside the test stack.
+"""
+import contextlib
+import os
+import threading
+from dataclasses import dataclass
+from typing import Callable
+
+import pymysql
+
+from support import compose as containers
+from support import log
+from support.wait import wait_for
+
+from chaos_disk import limited_disk
+from chaos_load import counter
+
+COMMITS = 20
+
+
+@dataclass(frozen=True)
+class Fault:
+    """do(stack, load, choose) -> what exactly it did. bound_s: from its end until all serve and have everything.
+    rebuilds: none (continues where it was), some (can only clone again), any."""
+    name: str
+    bound_s: int
+    rebuilds: str
+    do: Callable
+
+
+FAULTS = {}
+
+
+def fault(name, bound_s, rebuilds="none"):
+    def keep(do):
+        FAULTS[name] = Fault(name, bound_s, rebuilds, do)
+        return do
+    return keep
+
+
+def hold(seconds):
+    """The length of a fault; nothing is waited for."""
+    threading.Event().wait(seconds)
+
+
+def stop_for(stack, choose, service, process, longest):
+    seconds = round(choose.uniform(1, longest), 1)
+    with stack.paused(service, process):
+        hold(seconds)
+    return f"{service} for {seconds} s"
+
+
+def restart(service):
+    containers.compose("restart", "-t", "10", service)
+    return service
+
+
+def killed(stack, service, process):
+    stack.kill_process(service, process)
+    return service
+
+
+# --- processes -------------------------------------------------------------------------------------------------------
+
+@fault("kill applier", 30)
+def kill_applier(stack, load, choose):
+    return killed(stack, choose.choice(("applier-1", "applier-2")), "java")
+
+
+@fault("stop applier", 30)
+def stop_applier(stack, load, choose):
+    return stop_for(stack, choose, choose.choice(("applier-1", "applier-2")), "java", 15)
+
+
+@fault("restart applier", 30)
+def restart_applier(stack, load, choose):
+    return restart(choose.choice(("applier-1", "applier-2")))
+
+
+@fault("kill capture", 40)
+def kill_capture(stack, load, choose):
+    return killed(stack, "capture", "java")
+
+
+@fault("stop capture", 40)
+def stop_capture(stack, load, choose):
+    return stop_for(stack, choose, "capture", "java", 20)
+
+
+@fault("restart capture", 40)
+def restart_capture(stack, load, choose):
+    return restart("capture")
+
+
+@fault("two captures", 60)
+def two_captures(stack, load, choose):
+    """The second replaces the first, whose container starts again and replaces the second."""
+    name = os.environ["COMPOSE_PROJECT_NAME"] + "-second-capture"
+    try:
+        containers.compose("run", "-d", "--no-deps", "--name", name, "capture", "capture")
+        load.await_commits(COMMITS, deadline_s=60)
+        wait_for(lambda: containers.run("docker", "inspect", "-f", "{{.State.Running}} {{.State.ExitCode}}", name).stdout.split()
+                 == ["false", "70"], 60, "the second capture to end as replaced")
+    finally:
+        containers.run("docker", "rm", "-f", name, check=False)
+    return "until one of them ended"
+
+
+@fault("kill kafka", 60)
+def kill_kafka(stack, load, choose):
+    return killed(stack, "kafka", "java")
+
+
+@fault("stop kafka", 60)
+def stop_kafka(stack, load, choose):
+    return stop_for(stack, choose, "kafka", "java", 40)
+
+
+@fault("restart kafka", 60)
+def restart_kafka(stack, load, choose):
+    return restart("kafka")
+
+
+@fault("kill mysqld of a satellite", 60, "some")
+def kill_satellite(stack, load, choose):
+    return killed(stack, choose.choice(stack.satellites), "mysqld")
+
+
+@fault("kill a satellite's container", 60, "some")
+def kill_satellite_container(stack, load, choose):
+    service = choose.choice(stack.satellites)
+    stack.kill_container(service)
+    return service
+
+
+@fault("kill both satellites", 90, "some")
+def kill_both_satellites(stack, load, choose):
+    for service in stack.satellites:
+        stack.kill_process(service, "mysqld")
+    return " and ".join(stack.satellites)
+
+
+@fault("stop a satellite", 40)
+def stop_satellite(stack, load, choose):
+    return stop_for(stack, choose, choose.choice(stack.satellites), "mysqld", 20)
+
+
+@fault("restart a satellite", 60, "some")
+def restart_satellite(stack, load, choose):
+    return restart(choose.choice(stack.satellites))
+
+
+@fault("kill the master", 90)
+def kill_master(stack, load, choose):
+    return killed(stack, "master", "mysqld")
+
+
+@fault("stop the master", 60)
+def stop_master(stack, load, choose):
+    return stop_for(stack, choose, "master", "mysqld", 20)
+
+
+@fault("restart the master", 90)
+def restart_master(stack, load, choose):
+    return restart("master")
+
+
+@fault("kill the gate", 30)
+def kill_gate(stack, load, choose):
+    return killed(stack, "gate", "gtid-gate")
+
+
+# --- disks and logs --------------------------------------------------------------------------------------------------
+
+@fault("fill Kafka's disk", 90)
+def fill_kafka_disk(stack, load, choose):
+    """Full until a few commits could not be written to the log; then there is room again."""
+    with limited_disk(stack) as disk:
+        caught_up(stack, 90)
+        with disk.full():
+            load.await_commits(5 * COMMITS, deadline_s=90)
+            disk.await_refusal(60)
+            hold(choose.uniform(1, 10))
+        caught_up(stack, 90)
+    return "until Kafka refused, then freed"
+
+
+def caught_up(stack, deadline_s):
+    target = stack.gtid("master")
+    for service in stack.satellites:
+        wait_for(lambda s=service: stack.contains(s, target), deadline_s, f"{service} to contain {target}")
+
+
+@fault("purge binlogs under a stopped capture", 120, "some")
+def purge_binlogs(stack, load, choose):
+    """What was committed meanwhile is in no binlog and in no log: satellites can only clone."""
+    containers.compose("stop", "-t", "10", "capture")
+    try:
+        load.await_commits(COMMITS)
+        stack.sql("master", "FLUSH BINARY LOGS")
+        newest = stack.sql("master", "SHOW BINARY LOGS")[-1][0]
+        stack.sql("master", f"PURGE BINARY LOGS TO '{newest}'")
+    finally:
+        containers.compose("start", "capture")
+    return f"to {newest}"
+
+
+@fault("expire the log under a stopped applier", 120, "some")
+def expire_log(stack, load, choose):
+    """The log begins with an epoch start that lies behind what the applier has still to write."""
+    service = choose.choice(("applier-1", "applier-2"))
+    containers.compose("stop", "-t", "10", service)
+    try:
+        load.await_commits(COMMITS)
+        offset = log.restart_capture(stack)
+        log.delete_before(stack, offset)
+    finally:
+        containers.compose("start", service)
+    return f"{service}, log begins at {offset}"
+
+
+# --- what people do --------------------------------------------------------------------------------------------------
+
+@fault("edit a row of a satellite", 90, "some")
+def edit_row(stack, load, choose):
+    """A row that is not there any more, or already there, when the master's change arrives."""
+    service = choose.choice(stack.satellites)
+    with contextlib.closing(stack.admin_connect(service)) as connection, connection.cursor() as cursor:
+        if choose.random() < 0.5:
+            row = counter(stack)
+            cursor.execute("DELETE FROM app.chaos_counters WHERE id = %s", (row,))
+            stack.sql("master", "UPDATE app.chaos_counters SET n = n + 1 WHERE id = %s", (row,))
+            return f"{service}: row {row} deleted, updated on the master"
+        row = 1_000_000 + choose.randrange(1_000_000)
+        cursor.execute("INSERT INTO app.chaos_counters VALUES (%s, 0, 'foreign')", (row,))
+        stack.sql("master", "INSERT INTO app.chaos_counters VALUES (%s, 1, 'right')", (row,))
+        stack.sql("master", "DELETE FROM app.chaos_counters WHERE id = %s", (row,))
+        return f"{service}: row {row} inserted, inserted on the master too"
+
+
+@fault("switch read_only off on a satellite", 90, "some")
+def read_only_off(stack, load, choose):
+    service = choose.choice(stack.satellites)
+    stack.sql(service, "SET GLOBAL read_only = OFF")
+    before = stack.incarnation(service)
+    wait_for(lambda: stack.incarnation(service) != before, 60, f"{service} to be cloned again")
+    return service
+
+
+@fault("leave a reader idle while DDL arrives", 40)
+def idle_reader(stack, load, choose):
+    """Readers that keep the table open on every satellite; the change must not wait for them for ever."""
+    with contextlib.ExitStack() as readers:
+        for service in stack.satellites:
+            connection = readers.enter_context(contextlib.closing(pymysql.connect(
+                host=containers.address(service), user="app", password=stack.password("app"), autocommit=True)))
+            cursor = connection.cursor()
+            cursor.execute("START TRANSACTION READ ONLY")
+            cursor.execute("SELECT COUNT(*) FROM app.chaos_counters")
+        column = f"c{choose.randrange(1 << 40)}"
+        stack.sql("master", f"ALTER TABLE app.chaos_counters ADD COLUMN {column} INT")
+        caught_up(stack, 40)
+    stack.sql("master", f"ALTER TABLE app.chaos_counters DROP COLUMN {column}")
+    return "ALTER on app.chaos_counters"
+

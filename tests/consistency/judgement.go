@@ -1,0 +1,121 @@
+// The rest of the judgement: which errors clients may get, which views prove something, who answered them.
+// Comes in: a finished history. Goes out: numbers. Pure.
+
+package main
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+)
+
+// A view counts as a check when it was asked for at most this long after a write that it must show was acknowledged:
+// later, a copy that merely lags a little would pass too.
+const freshFor = 5 * time.Millisecond
+
+// Summary is what a run comes to.
+type Summary struct {
+	Views        int            `json:"views"`
+	Checks       int            `json:"checks"`
+	Violations   map[string]int `json:"violations"`    // views that break the property
+	Answers      map[string]int `json:"answers"`       // views by the server that answered them
+	CheckAnswers map[string]int `json:"check_answers"` // the same, of the views that count as checks
+	Kinds        map[string]int `json:"kinds"`
+	Writes       int            `json:"writes"`
+	Unknown      int            `json:"unknown"` // writes whose acknowledgement was lost
+	Errors       map[string]int `json:"errors"`
+	Disallowed   int            `json:"disallowed"`
+	Faults       map[string]int `json:"faults"`
+}
+
+// Summarize counts. violations is what Check found in the same history.
+func Summarize(h History, violations []Violation) Summary {
+	s := Summary{Views: len(h.Views), Violations: map[string]int{}, Answers: map[string]int{}, CheckAnswers: map[string]int{},
+		Kinds: map[string]int{}, Errors: map[string]int{}, Faults: map[string]int{}}
+	for _, name := range properties {
+		s.Violations[name] = 0
+	}
+	counted := map[string]bool{}
+	for _, v := range violations {
+		once := fmt.Sprint(v.Property, v.View.Connection, v.View.Arrived)
+		if !counted[once] {
+			counted[once] = true
+			s.Violations[v.Property]++
+		}
+	}
+	registers := index(h.Writes)
+	for _, v := range h.Views {
+		server := strings.Join(distinct(v.Servers), "+")
+		s.Answers[server]++
+		s.Kinds[v.Kind]++
+		if isCheck(v, registers) {
+			s.Checks++
+			s.CheckAnswers[server]++
+		}
+	}
+	for _, w := range h.Writes {
+		s.Writes++
+		if w.Acked == Never && !w.RolledBack {
+			s.Unknown++
+		}
+	}
+	for _, f := range h.Failures {
+		s.Errors[f.Step+": "+f.Kind]++
+		if !Allowed(f, h.Faults) {
+			s.Disallowed++
+		}
+	}
+	for _, f := range h.Faults {
+		s.Faults[f.Kind]++
+	}
+	return s
+}
+
+// isCheck: see freshFor. A transaction's view of its own writes proves nothing about others.
+func isCheck(v View, registers map[int]*register) bool {
+	if v.Own != 0 {
+		return false
+	}
+	for _, o := range v.Seen {
+		if w, ok := registers[o.Register].floor(v.Arrived); ok && time.Duration(v.Arrived-w.Acked) <= freshFor {
+			return true
+		}
+	}
+	return false
+}
+
+// Allowed: only a read-only transaction whose server was killed under it may get an error, and only a clean one,
+// that is an error packet of MySQL's protocol.
+func Allowed(f Failure, faults []Fault) bool {
+	if f.Step != stepLaterRead && f.Step != stepCommit {
+		return false
+	}
+	if !strings.HasPrefix(f.Kind, "mysql ") || f.Server == "" {
+		return false
+	}
+	for _, each := range faults {
+		if each.Kind == faultKillServer && each.Target == f.Server && each.Begun <= f.At && (each.Ended == Never || each.Ended >= f.Since) {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	faultKillServer = "kill-mysqld"  // ends a MySQL server; lasts until it is gone
+	faultSlow       = "slow-applier" // stops an applier for a moment
+)
+
+func distinct(names []string) []string {
+	set := map[string]bool{}
+	var all []string
+	for _, n := range names {
+		if !set[n] {
+			set[n] = true
+			all = append(all, n)
+		}
+	}
+	sort.Strings(all)
+	return all
+}

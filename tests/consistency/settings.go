@@ -1,0 +1,116 @@
+// The settings of a run.
+// Comes in: flags, the password's file. Goes out: one immutable value, or every mistake at once and exit status 64.
+
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+type settings struct {
+	gate, master, user, password, database string
+	writers, readers, rate, fanout         int
+	checks, satelliteChecks                int
+	perClient                              int
+	layout                                 layout
+	duration, limit                        time.Duration
+	seed                                   int64
+	servers                                map[string]string
+	faults                                 bool
+	report                                 string
+}
+
+// named collects NAME=VALUE flags.
+type named map[string]string
+
+func (n named) String() string { return fmt.Sprint(map[string]string(n)) }
+func (n named) Set(text string) error {
+	name, value, found := strings.Cut(text, "=")
+	if !found {
+		return fmt.Errorf("%q is not ADDRESS=NAME", text)
+	}
+	n[name] = value
+	return nil
+}
+
+func readSettings(arguments []string, messages io.Writer) (settings, []string) {
+	s := settings{servers: map[string]string{}}
+	f := flag.NewFlagSet("consistency", flag.ContinueOnError)
+	f.SetOutput(messages)
+	f.StringVar(&s.gate, "gate", "", "HOST:PORT of the gate: all readers and half of the writers")
+	f.StringVar(&s.master, "master", "", "HOST:PORT of the master itself: the other writers")
+	f.StringVar(&s.user, "user", "", "account, with the same password on both")
+	passwordFile := f.String("password-file", "", "file that holds the password")
+	f.StringVar(&s.database, "database", "", "database for the tables cons_*, which are dropped and made anew")
+	f.IntVar(&s.writers, "writers", 8, "writers")
+	f.IntVar(&s.readers, "readers", 12, "readers")
+	f.IntVar(&s.rate, "rate", 100, "writes per second, all writers together")
+	f.IntVar(&s.fanout, "fanout", 2, "readers woken by each acknowledgement")
+	f.IntVar(&s.perClient, "views-per-connection", 100, "after how many views a reader connects anew, about")
+	f.IntVar(&s.layout.singles, "singles", 16, "registers of one row")
+	f.IntVar(&s.layout.triples, "triples", 16, "registers of four rows in three tables")
+	f.IntVar(&s.checks, "checks", 10000, "checks that the run must reach")
+	f.IntVar(&s.satelliteChecks, "satellite-checks", 0, "how many of them satellites must answer: servers named by -server other than master")
+	f.DurationVar(&s.duration, "duration", 100*time.Second, "shortest run")
+	f.DurationVar(&s.limit, "limit", 180*time.Second, "longest run: by then the checks must be reached")
+	f.Int64Var(&s.seed, "seed", 0, "seed of the clients' choices; 0 takes the clock")
+	f.Var(named(s.servers), "server", "ADDRESS=NAME of a MySQL server by its hardware address, 12 digits; repeatable")
+	f.BoolVar(&s.faults, "faults", false, "read faults from standard input, and go on until it says over")
+	f.StringVar(&s.report, "report", "", "file for the summary as JSON")
+	if err := f.Parse(arguments); err != nil {
+		return s, []string{err.Error()}
+	}
+	mistakes := check(s, f.Args())
+	if password, err := os.ReadFile(*passwordFile); err != nil {
+		mistakes = append(mistakes, "-password-file: "+err.Error())
+	} else {
+		s.password = strings.TrimRight(string(password), "\r\n")
+	}
+	if s.seed == 0 {
+		s.seed = time.Now().UnixNano()
+	}
+	return s, mistakes
+}
+
+// enough: what the run must reach.
+func (s settings) enough(sum Summary) bool {
+	bySatellites := 0
+	for _, name := range s.servers {
+		if name != "master" {
+			bySatellites += sum.CheckAnswers[name]
+		}
+	}
+	return sum.Checks >= s.checks && bySatellites >= s.satelliteChecks
+}
+
+func check(s settings, rest []string) (mistakes []string) {
+	for name, value := range map[string]string{"gate": s.gate, "master": s.master, "user": s.user, "database": s.database} {
+		if value == "" {
+			mistakes = append(mistakes, "-"+name+" is missing")
+		}
+	}
+	for name, value := range map[string]int{"readers": s.readers, "rate": s.rate, "fanout": s.fanout,
+		"views-per-connection": s.perClient, "singles": s.layout.singles, "triples": s.layout.triples, "checks": s.checks} {
+		if value < 1 {
+			mistakes = append(mistakes, "-"+name+" must be at least 1")
+		}
+	}
+	if s.writers < 2 {
+		mistakes = append(mistakes, "-writers must be at least 2: one through the gate, one directly")
+	}
+	if s.layout.registers() < s.writers {
+		mistakes = append(mistakes, "-singles and -triples together must be at least as many as writers")
+	}
+	if s.limit < s.duration {
+		mistakes = append(mistakes, "-limit must not be below -duration")
+	}
+	if len(rest) > 0 {
+		mistakes = append(mistakes, fmt.Sprintf("unknown arguments %q", rest))
+	}
+	return mistakes
+}

@@ -1,0 +1,114 @@
+"""The heart of the promise: a read never sees less than was acknowledged before it arrived, whatever fails.
+
+The program beside (main.go) writes, reads and judges; here it is built and run, and the stack is disturbed. The same
+program must find stale reads once the gate's freshness check is off: else it would prove nothing.
+"""
+import os
+import random
+import re
+
+import pytest
+
+from support import compose as containers
+
+from consistency_faults import APPLIERS, Faults
+from consistency_run import Run, build, go
+
+CHECKS = int(os.environ.get("CONSISTENCY_CHECKS", "10000"))
+# What satellites must have answered of the checks: a gate that asks the master for everything is never stale either.
+# How many they can answer while appliers are stopped and killed depends on the machine; the run goes on until it is enough.
+SATELLITES_CHECKS = 3 * CHECKS // 10
+SATELLITES_SHARE = 0.3
+
+
+@pytest.fixture(scope="module")
+def binary(stack):
+    return build(stack.state)
+
+
+@pytest.fixture
+def seed():
+    return int(os.environ.get("CONSISTENCY_SEED") or random.SystemRandom().randrange(1, 1 << 31))
+
+
+def test_the_checker_catches_every_broken_promise():
+    go("vet", ".")
+    go("test", "-count=1", ".")
+
+
+@pytest.mark.fault
+@pytest.mark.timeout(540)
+def test_every_acknowledged_commit_is_seen_at_once_whatever_fails(stack, binary, seed, capsys):
+    stack.await_satellites()
+    rebuilds, starts = ready_events(stack), started(stack)
+    with Run(stack, binary, "strong", seed=seed, checks=CHECKS, satellite_checks=SATELLITES_CHECKS,
+             duration="60s", limit="360s") as run:
+        faults = Faults(stack, run, seed)
+        with faults.slowing():
+            for disturb in plan(faults):
+                assert run.runs(), run.report
+                disturb()
+                faults.breathe()
+            run.finish(deadline_s=360)
+    rebuilt = ready_events(stack) - rebuilds
+    restarted = [service for service, at in started(stack).items() if at != starts[service]]
+    show(capsys, run, f"seed {seed}: {faults.slowed} times slowed, {rebuilt} rebuilds, restarted {', '.join(restarted)}")
+    assert run.summary is not None, run.report
+    assert run.summary["violations"] == dict.fromkeys(run.summary["violations"], 0), run.report
+    assert run.summary["disallowed"] == 0, run.report
+    assert run.summary["checks"] >= CHECKS, run.report
+    assert run.status == 0, run.report
+    assert satellites_share(stack, run) >= SATELLITES_SHARE, run.report
+    assert rebuilt >= 4 and set(restarted) == {*APPLIERS, "capture"} and faults.slowed >= 20
+    stack.compare()
+
+
+@pytest.mark.fault
+def test_without_the_freshness_check_the_same_reads_are_stale(stack, binary, seed, capsys):
+    stack.await_satellites()
+    stack.recreate("gate", GATE_TEST_SKIP_FRESHNESS="1")
+    try:
+        with Run(stack, binary, "unchecked", seed=seed, checks=500, duration="10s", limit="60s") as run:
+            faults = Faults(stack, run, seed)
+            with faults.slowing():
+                run.finish(deadline_s=90)
+    finally:
+        stack.recreate("gate")
+    show(capsys, run, f"seed {seed}: freshness check off")
+    assert run.summary is not None, run.report
+    assert run.summary["violations"]["stale"] > 0 and run.status == 1, run.report
+    assert satellites_share(stack, run) >= SATELLITES_SHARE, run.report
+
+
+def plan(faults):
+    """Every kind of kill, in a random order; both satellites at once is the last."""
+    kills = [
+        lambda: faults.kill_satellites("satellite-1"),
+        lambda: faults.kill_satellites("satellite-2"),
+        lambda: faults.kill_java("kill-applier", "applier-1"),
+        lambda: faults.kill_java("kill-capture", "capture"),
+        lambda: faults.restart_container("applier-2"),
+    ]
+    faults.random.shuffle(kills)
+    return [*kills, lambda: faults.kill_satellites("satellite-1", "satellite-2")]
+
+
+def satellites_share(stack, run):
+    answers = run.summary["check_answers"]
+    return sum(answers.get(service, 0) for service in stack.satellites) / max(1, sum(answers.values()))
+
+
+def ready_events(stack):
+    """How often satellites have become ready since their containers were made."""
+    return len(re.findall(r"event=ready", stack.logs(*stack.satellites)))
+
+
+def started(stack):
+    return {service: containers.inspect(service)["State"]["StartedAt"] for service in (*APPLIERS, "capture")}
+
+
+def show(capsys, run, headline):
+    """The numbers, also of a test that passes; violations in full only where they fail it."""
+    (run.report_file.with_suffix(".txt")).write_text(run.report)
+    with capsys.disabled():
+        print(f"\n{headline}\n{run.report.split('VIOLATION')[0].rstrip()}\n")

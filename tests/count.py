@@ -1,0 +1,75 @@
+"""Counts tests over suites of several languages.
+
+usage: count.py suite NAME KIND STATUS LOG [REPORTS]   -> NAME<tab>passed<tab>failed<tab>skipped; failed tests on stderr
+       count.py total COUNTS                           -> `N passed, N failed, N skipped`; status 0 if none failed and some passed
+KIND: command (the exit status is the test), cargo (cargo test's log), junit (XML files below REPORTS, colon-separated),
+      closing (the log's last line like `3 passed, 0 failed, 1 skipped`).
+Must never: count a suite as passed that ended badly or said nothing: then one failure is added.
+"""
+import pathlib
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+
+CARGO = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", re.MULTILINE)
+CARGO_FAILED = re.compile(r"^test (.+?) \.\.\. FAILED$", re.MULTILINE)
+CLOSING = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped\s*$", re.MULTILINE)
+
+
+def count_cargo(text):
+    found = [tuple(map(int, each)) for each in CARGO.findall(text)]
+    return found and tuple(map(sum, zip(*found))), CARGO_FAILED.findall(text)
+
+
+def count_closing(text):
+    found = CLOSING.findall(text)
+    return found and tuple(map(int, found[-1])), re.findall(r"^(?:not ok|FAIL\w*:?) +(.*)$", text, re.MULTILINE)
+
+
+def count_junit(directories):
+    files = [file for each in directories.split(":") for file in sorted(pathlib.Path(each).glob("*.xml"))]
+    counted, names = [0, 0, 0], []
+    for case in (case for file in files for case in ElementTree.parse(file).iter("testcase")):
+        bad = case.find("failure") is not None or case.find("error") is not None
+        skipped = case.find("skipped") is not None
+        counted[1 if bad else 2 if skipped else 0] += 1
+        if bad:
+            names.append(f"{case.get('classname')}: {case.get('name')}")
+    return sum(counted) > 0 and tuple(counted), names
+
+
+def count(kind, status, log, reports):
+    """(passed, failed, skipped), names of failed tests."""
+    if kind == "command":
+        return ((1, 0, 0), []) if status == 0 else ((0, 1, 0), [])
+    text = pathlib.Path(log).read_text(errors="replace")
+    counted, names = {"cargo": lambda: count_cargo(text), "closing": lambda: count_closing(text),
+                      "junit": lambda: count_junit(reports)}[kind]()
+    if not counted:
+        return (0, 1, 0), ["no count in what the suite left"]
+    passed, failed, skipped = counted
+    if status != 0 and failed == 0:
+        return (passed, 1, skipped), [*names, f"exit status {status}, though no test failed"]
+    return (passed, failed, skipped), names
+
+
+def total(counts):
+    lines = [line.split("\t") for line in pathlib.Path(counts).read_text().splitlines()]
+    passed, failed, skipped = (sum(int(line[column]) for line in lines) for column in (1, 2, 3))
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 0 if failed == 0 and passed > 0 else 1
+
+
+def main(arguments):
+    if arguments[0] == "total":
+        return total(arguments[1])
+    name, kind, status, log, *reports = arguments[1:]
+    counted, names = count(kind, int(status), log, reports[0] if reports else "")
+    print(name, *counted, sep="\t")
+    for each in names:
+        sys.stderr.write(each + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

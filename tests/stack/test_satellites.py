@@ -1,0 +1,126 @@
+"""What a satellite is: a read-only copy of the master in memory, which replaces itself when its mysqld ends."""
+import concurrent.futures
+import contextlib
+import re
+import time
+
+import pymysql
+import pytest
+
+from support import compose as containers
+from support.same import assert_same_rows
+
+
+def clones(stack, service):
+    """Donors that the satellite has cloned from, in order."""
+    return re.findall(r"event=clone donor=(\S+?):\d+", stack.logs(service))
+
+
+def test_holds_exactly_the_masters_transactions(stack):
+    stack.await_satellites()
+    for service in stack.satellites:
+        assert stack.contains("master", stack.gtid(service)), "nothing that the master does not have"
+
+
+def test_has_no_binlog_and_lives_in_memory(stack):
+    for service in stack.satellites:
+        assert stack.sql(service, "SELECT @@global.log_bin, @@global.gtid_mode") == [(0, "ON")]
+        mounts = stack.compose("exec", "-T", service, "df", "--output=fstype", "/var/lib/mysql").stdout
+        assert "tmpfs" in mounts
+
+
+def test_is_read_only_and_has_no_triggers_and_no_events(stack):
+    for service in stack.satellites:
+        assert stack.sql(service, "SELECT @@global.read_only, @@global.event_scheduler") == [(1, "OFF")]
+        assert stack.sql(service, "SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema <> 'sys'") == [(0,)]
+        assert stack.sql(service, "SELECT COUNT(*) FROM information_schema.events") == [(0,)]
+
+
+def test_refuses_an_application_user_who_writes_to_it_directly(stack, wait_for):
+    stack.await_satellites()
+    for service in stack.satellites:
+        connection = pymysql.connect(host=containers.address(service), user="app", password=stack.password("app"), database="app")
+        with connection, connection.cursor() as cursor, pytest.raises(pymysql.err.OperationalError) as refused:
+            cursor.execute("CREATE TABLE app.never (id INT PRIMARY KEY)")
+        assert refused.value.args[0] == 1290, "--read-only"
+
+
+@pytest.mark.parametrize("engine", ["MyISAM", "MEMORY", "CSV", "ARCHIVE", "BLACKHOLE"])
+def test_the_master_refuses_tables_that_a_clone_would_copy_empty(stack, engine):
+    with pytest.raises(pymysql.err.MySQLError) as refused:
+        stack.sql("master", f"CREATE TABLE app.other_engine (id INT NOT NULL) ENGINE={engine}")
+    assert refused.value.args[0] in (3161, 1286), refused.value
+
+
+def test_accounts_of_the_stack_have_least_privileges(stack):
+    grants = {user: " ".join(row[0] for row in stack.sql("master", f"SHOW GRANTS FOR {user}"))
+              for user in ("multimed_gate", "multimed_clone", "multimed_monitor", "multimed_capture", "app")}
+    assert grants["multimed_gate"].startswith("GRANT USAGE ON *.*")
+    assert "BACKUP_ADMIN" in grants["multimed_clone"] and "SELECT" not in grants["multimed_clone"]
+    assert grants["multimed_monitor"].startswith("GRANT REPLICATION CLIENT ON *.*")
+    for word in ("INSERT", "SUPER", "ALL PRIVILEGES", "SYSTEM_VARIABLES_ADMIN"):
+        assert word not in grants["multimed_capture"], grants["multimed_capture"]
+    for word in ("SYSTEM_VARIABLES_ADMIN", "SESSION_VARIABLES_ADMIN", "BINLOG_ADMIN", "SUPER", "ALL PRIVILEGES ON *.*"):
+        assert word not in grants["app"]
+    assert not stack.sql("master", "SELECT 1 FROM mysql.user WHERE user='multimed_applier'")
+
+
+def rebuilt(stack, service, before):
+    """Until the satellite is a new incarnation, caught up and serving."""
+    stack.wait_for(lambda: stack.incarnation(service) != before, 90, f"{service} to be a new incarnation")
+    stack.await_satellites(deadline_s=90)
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("how", ["mysqld", "container"])
+def test_comes_back_by_itself_when_killed_under_load(stack, load, how):
+    service = "satellite-1"
+    before = stack.incarnation(service)
+    marker = f"marker-{time.time_ns()}"
+    stack.compose("exec", "-T", service, "touch", f"/var/lib/mysql/{marker}")
+    with load(stack) as writers:
+        writers.await_commits(50)
+        stack.kill_process(service, "mysqld") if how == "mysqld" else stack.kill_container(service)
+        rebuilt(stack, service, before)
+        writers.await_commits(50)
+    left = stack.compose("exec", "-T", service, "ls", "/var/lib/mysql").stdout
+    assert marker not in left, "the old data directory is wiped"
+    assert_same_rows(stack, "app", writers.table)
+    writers.assert_all_acknowledged_are_there("master", *stack.satellites)
+    assert_served_by(stack, service)
+
+
+@pytest.mark.fault
+def test_clones_from_another_satellite_first_and_from_the_master_last(stack):
+    before = stack.incarnation("satellite-1")
+    stack.kill_process("satellite-1", "mysqld")
+    rebuilt(stack, "satellite-1", before)
+    assert clones(stack, "satellite-1")[-1] == "satellite-2"
+
+    before = {service: stack.incarnation(service) for service in stack.satellites}
+    for service in stack.satellites:
+        stack.kill_process(service, "mysqld")
+    for service in stack.satellites:
+        rebuilt(stack, service, before[service])
+    assert "master" in {clones(stack, service)[-1] for service in stack.satellites}
+
+
+@pytest.mark.fault
+def test_orderly_shutdown_of_mysqld_is_an_end_like_any_other(stack):
+    before = stack.incarnation("satellite-2")
+    stack.client("satellite-2", "SHUTDOWN")
+    rebuilt(stack, "satellite-2", before)
+    assert_served_by(stack, "satellite-2")
+
+
+def assert_served_by(stack, service):
+    """Reads through the gate reach this satellite again: of several at once, the least loaded takes the next."""
+    def answered():
+        return stack.metrics().total("gtid_gate_reads_total", server=service)
+
+    def read(_):
+        with contextlib.closing(stack.gate_connect()) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT SUM(a.id + b.id) FROM app.writes a, (SELECT id FROM app.writes LIMIT 2000) b")
+    start = answered()
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        stack.wait_for(lambda: list(pool.map(read, range(6))) and answered() > start, 30, f"a read to be answered by {service}")

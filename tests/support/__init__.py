@@ -1,0 +1,1 @@
+"""What the tests know of the stack: containers, connections, waiting, metrics."""

@@ -1,0 +1,84 @@
+"""Containers of the test stack, from outside.
+
+In: service names. Out: what Compose says; addresses; host pids of processes in containers. Must never: use `docker kill`
+or `docker stop`, which switch the restart policy off: faults are injected on processes.
+"""
+import json
+import os
+import signal
+import subprocess
+
+from .wait import wait_for
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def run(*command, input=None, check=True, timeout=300, env=None):
+    """Runs a command in the repository's root; returns the CompletedProcess with text output."""
+    done = subprocess.run(command, cwd=ROOT, input=input, text=True, errors="replace", capture_output=True, timeout=timeout,
+                          env={**os.environ, **(env or {})}, stdin=None if input is not None else subprocess.DEVNULL)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
+    return done
+
+
+def compose(*arguments, **options):
+    return run("docker", "compose", *arguments, **options)
+
+
+def inspect(service):
+    """docker inspect of the service's container."""
+    container = compose("ps", "--all", "-q", service).stdout.split()
+    assert container, f"no container of {service}"
+    return json.loads(run("docker", "inspect", container[0]).stdout)[0]
+
+
+def address(service):
+    """The container's IP; it can change when the container restarts."""
+    networks = inspect(service)["NetworkSettings"]["Networks"].values()
+    found = [network["IPAddress"] for network in networks if network["IPAddress"]]
+    assert found, f"{service} has no address: is it running?"
+    return found[0]
+
+
+def first_process(service):
+    """Host pid of the container's process 1."""
+    pid = inspect(service)["State"]["Pid"]
+    assert pid, f"{service} is not running"
+    return pid
+
+
+def processes(service, name):
+    """Host pids of the container's processes with that command name (the first 15 letters, as the kernel keeps them)."""
+    lines = run("docker", "top", inspect(service)["Id"], "-eo", "pid,comm").stdout.splitlines()[1:]
+    return [int(line.split()[0]) for line in lines if line.split()[1] == name[:15]]
+
+
+def signal_processes(service, name, number):
+    """Sends a signal to every process of that name in the container; returns their host pids."""
+    pids = processes(service, name)
+    assert pids, f"no process {name} in {service}"
+    for pid in pids:
+        os.kill(pid, number)
+    return pids
+
+
+def kill(service, name):
+    """kill -9; returns when the processes are gone."""
+    pids = signal_processes(service, name, signal.SIGKILL)
+    wait_for(lambda: not any(alive(pid) for pid in pids), 20, f"{name} of {service} to be gone")
+
+
+def kill_first_process(service):
+    """kill -9 of the container's process 1: the container ends, the restart policy starts it again."""
+    before = first_process(service)
+    os.kill(before, signal.SIGKILL)
+    wait_for(lambda: first_process(service) != before, 60, f"{service} to be restarted by its policy")
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

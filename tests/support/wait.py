@@ -1,0 +1,21 @@
+"""Waiting without sleeping blindly.
+
+In: a predicate and a deadline. Out: the predicate's first truthy value. Must never: wait longer than the deadline
+plus one call of the predicate, or hide why it gave up.
+"""
+import time
+
+
+def wait_for(predicate, deadline_s, what):
+    """Polls predicate every 50 ms until it is truthy; an exception counts as `not yet` and is shown at the end."""
+    end = time.monotonic() + deadline_s
+    while True:
+        try:
+            last = predicate()
+            if last:
+                return last
+        except Exception as error:  # what is not there yet may fail in any way
+            last = error
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {deadline_s} s: {what}; last: {last!r}")
+        time.sleep(0.05)
