@@ -18,18 +18,34 @@ load_env() {
   done < "$root/.env"
 }
 
+# apt_get ARGUMENT...: one at a time, since `make test` installs in the background too; waits for whoever else installs.
+# A mirror can be older than its index's own expiry date, hence that option.
+apt_get() {
+  DEBIAN_FRONTEND=noninteractive flock "${TMPDIR:-/tmp}" apt-get -qq -o Acquire::Check-Valid-Until=false -o DPkg::Lock::Timeout=300 "$@"
+}
+
+# refresh_packages: what packages there are. apt-get doesn't wait for another's lock here, such as a fresh machine's own update.
+refresh_packages() {
+  local end=$((SECONDS + 120))
+  until apt_get update >&2; do (( SECONDS < end )) || return 1; sleep 2; done
+}
+
+# install_packages PACKAGE...
+install_packages() {
+  need_root "install $*"
+  command -v apt-get > /dev/null || die "no apt-get here: install $* yourself"
+  say "installing $* (Debian packages)"
+  [[ -n ${apt_updated:-} ]] || refresh_packages
+  apt_updated=1
+  apt_get install -y --no-install-recommends "$@" > /dev/null
+}
+
 # need_tools TOOL=PACKAGE...: installs Debian's package where the tool is missing.
-# A mirror can be older than its index's own expiry date, hence the option.
 need_tools() {
   local each missing=()
   for each in "$@"; do command -v "${each%%=*}" > /dev/null || missing+=("${each#*=}"); done
   (( ${#missing[@]} == 0 )) && return 0
-  need_root "install ${missing[*]}"
-  command -v apt-get > /dev/null || die "no apt-get here: install ${missing[*]} yourself"
-  say "installing ${missing[*]} (Debian packages)"
-  [[ -n ${apt_updated:-} ]] || apt-get -qq -o Acquire::Check-Valid-Until=false update >&2
-  apt_updated=1
-  DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${missing[@]}" > /dev/null
+  install_packages "${missing[@]}"
 }
 
 # mirror: the Debian mirror that this machine already uses.
