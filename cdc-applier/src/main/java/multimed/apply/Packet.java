@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 import multimed.mysql.PipelinedConnection;
+import multimed.mysql.QueryText;
 
 /**
  * In: statements, each with the row count it must have. Out: one round trip for all of them. The server stops at the first
@@ -97,16 +98,16 @@ final class Packet {
             return;
         }
         List<Expectation> sent = List.copyOf(expectations);
-        String text = sql.toByteString();
-        clear();
         int[] results = {0};
         try {
-            session.execute(text, (place, rows) -> {
+            session.execute(new QueryText().add(sql.array(), sql.length()), (place, rows) -> {
                 results[0] = place + 1;
                 check(sent, place, rows, reason);
             });
         } catch (SQLException e) {
             throw failure(sent, e, reason);
+        } finally {
+            clear();
         }
         if (results[0] != sent.size()) {
             throw new ApplyFailure(reason, results[0] + " results for " + sent.size() + " statements");

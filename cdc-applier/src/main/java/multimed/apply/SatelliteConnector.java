@@ -2,9 +2,7 @@ package multimed.apply;
 
 import java.sql.Connection;
 import java.sql.DriverManager;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.Properties;
 import multimed.config.Address;
 import multimed.log.GtidSet;
@@ -35,9 +33,6 @@ final class SatelliteConnector {
         properties.setProperty("allowPublicKeyRetrieval", "true");
         properties.setProperty("connectTimeout", Integer.toString(LOGIN_TIMEOUT_MS));
         properties.setProperty("socketTimeout", Integer.toString(LOGIN_TIMEOUT_MS));
-        properties.setProperty("allowMultiQueries", "true");
-        properties.setProperty("useAffectedRows", "false");
-        properties.setProperty("characterEncoding", "ISO-8859-1");
         properties.setProperty("connectionAttributes", "program_name:multimed-applier");
     }
 
@@ -48,7 +43,7 @@ final class SatelliteConnector {
 
     /** The session that owns the satellite, or null if another applier still does. */
     SatelliteSession open() throws SQLException {
-        Connection connection = connect();
+        PipelinedConnection connection = login();
         try {
             refuseIfNoSatellite(connection);
             if (!lock(connection)) {
@@ -57,14 +52,18 @@ final class SatelliteConnector {
             }
             return prepared(connection);
         } catch (SQLException | RuntimeException e) {
-            connection.abort(Runnable::run);
+            connection.close();
             throw e;
         }
     }
 
+    private PipelinedConnection login() throws SQLException {
+        return PipelinedConnection.open(satellite.host(), satellite.port(), user, password, LOGIN_TIMEOUT_MS);
+    }
+
     /** A session of the pipeline's, on the same incarnation as the one that owns the satellite. */
     PipelineSession openBeside(SatelliteSession owner) throws SQLException {
-        PipelinedConnection connection = PipelinedConnection.open(satellite.host(), satellite.port(), user, password, LOGIN_TIMEOUT_MS);
+        PipelinedConnection connection = login();
         try {
             if (!owner.identity().incarnation().equals(connection.text(INCARNATION))) {
                 throw new SQLException("the satellite was restarted", "08006");
@@ -79,36 +78,35 @@ final class SatelliteConnector {
 
     /** Whether this connection's transaction waits for a lock; InnoDB's answer is up to 100 ms old. */
     boolean waitsForLock(long connectionId) throws SQLException {
-        try (Connection connection = connect()) {
-            return !"0".equals(ask(connection, "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = "
+        try (PipelinedConnection connection = login()) {
+            return !"0".equals(connection.text("SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = "
                     + connectionId + " AND trx_state = 'LOCK WAIT'"));
         }
     }
 
-    private static SatelliteSession prepared(Connection connection) throws SQLException {
+    private static SatelliteSession prepared(PipelinedConnection connection) throws SQLException {
         SatelliteSession session = new SatelliteSession(connection, identity(connection));
-        connection.setNetworkTimeout(Runnable::run, 0);
+        connection.answerTimeout(0);
         session.execute(SessionSettings.baseline(session.identity().cascadesAreLogged(), true));
         return session;
     }
 
     /** An address that leads to a master, or to any server with data of its own, must not be written to, let alone shut down. */
-    private static void refuseIfNoSatellite(Connection connection) throws SQLException {
-        if (!"1".equals(ask(connection, "SELECT @@global.log_bin = 0 AND @@global.read_only = 1"))) {
+    private static void refuseIfNoSatellite(PipelinedConnection connection) throws SQLException {
+        if (!"1".equals(connection.text("SELECT @@global.log_bin = 0 AND @@global.read_only = 1"))) {
             throw new SQLException("this server is no satellite: a satellite has no binlog and is read-only");
         }
     }
 
-    private static boolean lock(Connection connection) throws SQLException {
-        return "1".equals(ask(connection, "SELECT GET_LOCK('" + LOCK + "', " + LOCK_WAIT_S + ")"));
+    private static boolean lock(PipelinedConnection connection) throws SQLException {
+        return "1".equals(connection.text("SELECT GET_LOCK('" + LOCK + "', " + LOCK_WAIT_S + ")"));
     }
 
-    private static SatelliteSession.Identity identity(Connection connection) throws SQLException {
-        int version = versionNumber(ask(connection, "SELECT VERSION()"));
+    private static SatelliteSession.Identity identity(PipelinedConnection connection) throws SQLException {
+        int version = versionNumber(connection.text("SELECT VERSION()"));
         return new SatelliteSession.Identity(
-                ask(connection, INCARNATION),
-                Long.parseLong(ask(connection, "SELECT CONNECTION_ID()")),
-                GtidSet.parse(ask(connection, "SELECT @@global.gtid_executed")),
+                connection.text(INCARNATION),
+                GtidSet.parse(connection.text("SELECT @@global.gtid_executed")),
                 cascadesAreLogged(connection, version),
                 version);
     }
@@ -124,15 +122,9 @@ final class SatelliteConnector {
     }
 
     /** From 9.6 on the SQL layer runs cascades and their rows are in the binlog; running them here too would do them twice. */
-    private static boolean cascadesAreLogged(Connection connection, int version) throws SQLException {
-        String inEngine = ask(connection, "SELECT VARIABLE_VALUE FROM performance_schema.global_variables "
+    private static boolean cascadesAreLogged(PipelinedConnection connection, int version) throws SQLException {
+        String inEngine = connection.text("SELECT VARIABLE_VALUE FROM performance_schema.global_variables "
                 + "WHERE VARIABLE_NAME = 'innodb_native_foreign_keys'");
         return version >= 90_600 && !"ON".equals(inEngine);
-    }
-
-    private static String ask(Connection connection, String sql) throws SQLException {
-        try (Statement statement = connection.createStatement(); ResultSet rows = statement.executeQuery(sql)) {
-            return rows.next() ? rows.getString(1) : null;
-        }
     }
 }

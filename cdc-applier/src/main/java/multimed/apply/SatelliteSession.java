@@ -1,41 +1,37 @@
 package multimed.apply;
 
-import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.concurrent.atomic.AtomicLong;
 import multimed.log.GtidSet;
+import multimed.mysql.PipelinedConnection;
+import multimed.mysql.QueryText;
+import multimed.mysql.Reply;
 
 /**
- * The one session that writes to the satellite; it holds the applier's lock, so whoever has it is alone. Statements are
- * strings of one char per byte ({@link SqlBuffer#toByteString}). One thread uses it; {@link #busySinceNanos} and
- * {@link #abort} are for the watcher's.
+ * The one session that writes to the satellite; it holds the applier's lock, so whoever has it is alone. One thread uses it;
+ * {@link #busySinceNanos} and {@link #abort} are for the watcher's.
  */
 final class SatelliteSession implements Watched, AutoCloseable {
     /** What a session starts from; see {@link SessionSettings}. */
-    record Identity(String incarnation, long connectionId, GtidSet executed, boolean cascadesAreLogged, int version) {}
+    record Identity(String incarnation, GtidSet executed, boolean cascadesAreLogged, int version) {}
 
     /** Called with the place of a result in its packet, and how many rows that statement found. */
     interface RowCounts {
         void check(int place, long rows) throws ApplyFailure;
     }
 
-    private final Connection connection;
-    private final Statement statement;
+    private final PipelinedConnection connection;
     private final Identity identity;
     private final AtomicLong busySince = new AtomicLong();
 
-    SatelliteSession(Connection connection, Identity identity) throws SQLException {
+    SatelliteSession(PipelinedConnection connection, Identity identity) {
         this.connection = connection;
         this.identity = identity;
-        this.statement = connection.createStatement();
-        statement.setEscapeProcessing(false);
     }
 
     @Override
     public long connectionId() {
-        return identity.connectionId();
+        return connection.id();
     }
 
     Identity identity() {
@@ -43,28 +39,30 @@ final class SatelliteSession implements Watched, AutoCloseable {
     }
 
     /** Runs one or more statements; the server stops at the first that fails. */
-    void execute(String sql) throws SQLException {
+    void execute(QueryText text) throws SQLException {
         enter();
         try {
-            statement.execute(sql);
-            while (statement.getMoreResults() || statement.getUpdateCount() != -1) {
-                continue;
-            }
+            connection.execute(text);
         } finally {
             leave();
         }
     }
 
-    /** Like {@link #execute}, for statements without result sets, telling each one's row count in order. */
-    void execute(String sql, RowCounts counts) throws SQLException, ApplyFailure {
+    void execute(String sql) throws SQLException {
+        execute(QueryText.of(sql));
+    }
+
+    /** Like {@link #execute}, telling each statement's row count in order. */
+    void execute(QueryText text, RowCounts counts) throws SQLException, ApplyFailure {
         enter();
         try {
-            statement.execute(sql);
+            connection.ask(text);
+            Reply reply;
             int place = 0;
             do {
-                counts.check(place++, statement.getLargeUpdateCount());
-                statement.getMoreResults();
-            } while (statement.getLargeUpdateCount() != -1);
+                reply = connection.answer();
+                counts.check(place++, reply.rows());
+            } while (reply.more());
         } finally {
             leave();
         }
@@ -73,8 +71,8 @@ final class SatelliteSession implements Watched, AutoCloseable {
     /** First column of the first row; null if there is none. */
     String text(String sql) throws SQLException {
         enter();
-        try (ResultSet rows = statement.executeQuery(sql)) {
-            return rows.next() ? rows.getString(1) : null;
+        try {
+            return connection.text(sql);
         } finally {
             leave();
         }
@@ -101,11 +99,7 @@ final class SatelliteSession implements Watched, AutoCloseable {
     /** From any thread: makes the call in flight fail. */
     @Override
     public void abort() {
-        try {
-            connection.abort(Runnable::run);
-        } catch (SQLException e) {
-            // already closed
-        }
+        connection.close();
     }
 
     @Override

@@ -50,7 +50,7 @@ final class SessionSettings {
         SqlBuffer sql = new SqlBuffer();
         sql.add("SET timestamp=").add(statement.getTimestampUs() == 0 ? "DEFAULT" : seconds(statement.getTimestampUs()));
         assign(sql, statement.getSessionMap());
-        return sql.toByteString();
+        return sql.text();
     }
 
     /** To replay row events under settings that their rows depend on. */
@@ -58,7 +58,7 @@ final class SessionSettings {
         SqlBuffer sql = new SqlBuffer();
         sql.add("SET timestamp=DEFAULT");
         assign(sql, settings);
-        return sql.toByteString();
+        return sql.text();
     }
 
     private static void assign(SqlBuffer sql, Map<String, String> settings) {

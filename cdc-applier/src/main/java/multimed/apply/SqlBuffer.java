@@ -110,8 +110,8 @@ final class SqlBuffer {
         return bytes;
     }
 
-    /** One char per byte: what a connection with characterEncoding=ISO-8859-1 sends as exactly these bytes. */
-    String toByteString() {
-        return new String(bytes, 0, length, StandardCharsets.ISO_8859_1);
+    /** If nothing was added that is not UTF-8. */
+    String text() {
+        return new String(bytes, 0, length, StandardCharsets.UTF_8);
     }
 }

@@ -1,7 +1,6 @@
 package multimed.apply;
 
 import com.google.protobuf.ByteString;
-import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
@@ -12,6 +11,7 @@ import multimed.log.proto.LogRecord;
 import multimed.log.proto.Raw;
 import multimed.log.proto.Rows;
 import multimed.log.proto.Statement;
+import multimed.mysql.QueryText;
 
 /**
  * In: the parts of one transaction after the other, none of them executed yet. Out: transactions on the satellite under
@@ -184,7 +184,7 @@ final class TransactionWriter {
         useSchema(statement.getDatabase());
         session.execute(SessionSettings.enter(statement));
         session.execute("SET gtid_next='" + part.gtid() + "'");
-        session.execute(statement.getSql().toString(StandardCharsets.ISO_8859_1));
+        session.execute(new QueryText().add(statement.getSql()));
     }
 
     /**
@@ -215,7 +215,7 @@ final class TransactionWriter {
             return;
         }
         try {
-            session.execute(new SqlBuffer().add("USE ").addIdentifier(database).toByteString());
+            session.execute(new SqlBuffer().add("USE ").addIdentifier(database).text());
         } catch (SQLException e) {
             if (e.getErrorCode() != UNKNOWN_DATABASE) {
                 throw e;
@@ -236,20 +236,20 @@ final class TransactionWriter {
     }
 
     /**
-     * As mysqlbinlog prints it. BINLOG sets session variables from the events' flags, which are restored behind the COMMIT:
-     * the server forgets what stands behind BINLOG in a packet.
+     * As mysqlbinlog prints it, without a copy of the events: one row can be of 64 MiB. BINLOG sets session variables from the
+     * events' flags, which are restored behind the COMMIT.
      */
     private void raw(Part part, Raw raw) throws SQLException, ApplyFailure {
         if (opening != null) {
-            packet.addBinlog(raw.getEventsList());
-            packet.send(session, reason);
+            session.execute(QueryText.binlog(raw.getEventsList()));
             endOpened(part);
             return;
         }
         formatDescription(raw.getFormatDescription());
         begin(part, raw.getSessionMap());
-        packet.addBinlog(raw.getEventsList());
+        send();
         altered = raw.getSessionMap();
+        session.execute(QueryText.binlog(raw.getEventsList()));
         end(part);
     }
 

@@ -88,7 +88,12 @@ public final class RowsEvent {
             return event.bytes();
         }
         byte[] copy = event.bytes().clone();
-        copy[FLAGS_AT] |= STMT_END;
+        endStatement(copy);
         return copy;
+    }
+
+    /** Changes the bytes of an event, or of its beginning, so that it ends its statement. */
+    public static void endStatement(byte[] event) {
+        event[FLAGS_AT] |= STMT_END;
     }
 }

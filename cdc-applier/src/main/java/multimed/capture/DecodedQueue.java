@@ -7,27 +7,27 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Hands decoded transactions from Debezium's thread to capture's, in order. Bounded by rows, so that Debezium waits when it is
+ * Hands decoded transactions from Debezium's thread to capture's, in order. Bounded by memory, so that Debezium waits when it is
  * ahead; one transaction always fits, so that neither side waits for the other. Lock: one, for everything.
  */
 final class DecodedQueue {
-    private static final int MAX_ROWS = 50_000;
+    private static final long MAX_BYTES = 64L * 1024 * 1024;
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private final Deque<DecodedTransaction> queue = new ArrayDeque<>();
-    private long rows;
+    private long bytes;
     private boolean closed;
 
     /** Waits for room; returns at once when closed. */
     void put(DecodedTransaction transaction) throws InterruptedException {
         lock.lock();
         try {
-            while (!closed && !queue.isEmpty() && rows + transaction.rows().size() > MAX_ROWS) {
+            while (!closed && !queue.isEmpty() && bytes + transaction.bytes() > MAX_BYTES) {
                 changed.await();
             }
             queue.add(transaction);
-            rows += transaction.rows().size();
+            bytes += transaction.bytes();
             changed.signalAll();
         } finally {
             lock.unlock();
@@ -51,7 +51,7 @@ final class DecodedQueue {
     void remove() {
         lock.lock();
         try {
-            rows -= queue.remove().rows().size();
+            bytes -= queue.remove().bytes();
             changed.signalAll();
         } finally {
             lock.unlock();
@@ -63,7 +63,7 @@ final class DecodedQueue {
         try {
             closed = true;
             queue.clear();
-            rows = 0;
+            bytes = 0;
             changed.signalAll();
         } finally {
             lock.unlock();

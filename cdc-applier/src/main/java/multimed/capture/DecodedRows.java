@@ -46,7 +46,7 @@ final class DecodedRows {
             open = id;
         } else {
             boolean complete = id.equals(open) && value.getInt64("event_count") == count && rows.size() == count;
-            out.accept(new DecodedTransaction(Gtid.parse(id), rows, complete));
+            out.accept(new DecodedTransaction(Gtid.parse(id), rows, rows.isEmpty() ? 0 : bytes, complete));
             open = null;
         }
         rows = new ArrayList<>();

@@ -1,7 +1,9 @@
 package multimed.capture;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.UnsafeByteOperations;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -60,7 +62,7 @@ final class RawChunks {
             mapsInChunk = true;
         }
         if (event.length() > limit) {
-            cut(RowsEvent.endingStatement(event));
+            cut(event.bytes());
         } else {
             push(ByteString.copyFrom(event.bytes()));
             openRow = event;
@@ -79,9 +81,13 @@ final class RawChunks {
 
     private void cut(byte[] event) {
         for (int from = 0; from < event.length; from += limit) {
-            int length = Math.min(limit, event.length - from);
-            push(ByteString.copyFrom(event, from, length));
-            give(from + length < event.length);
+            int to = Math.min(event.length, from + limit);
+            byte[] piece = Arrays.copyOfRange(event, from, to);
+            if (from == 0) {
+                RowsEvent.endStatement(piece);
+            }
+            push(UnsafeByteOperations.unsafeWrap(piece));
+            give(to < event.length);
         }
         openRow = null;
         mapsInChunk = false;

@@ -5,6 +5,8 @@ import java.util.Arrays;
 
 /** Reads one packet's payload from front to back; what lies beyond its end is an error of the server's. */
 final class Bytes {
+    private static final int NULL = 0xfb;
+
     private final byte[] payload;
     private int at;
 
@@ -37,6 +39,14 @@ final class Bytes {
             case 0xfe -> unsigned(8);
             default -> first;
         };
+    }
+
+    /** Length-encoded string of a text row; null for NULL. */
+    String text() {
+        if ((payload[at] & 0xff) == NULL) {
+            return null;
+        }
+        return new String(take((int) lenenc()), StandardCharsets.UTF_8);
     }
 
     byte[] take(int bytes) {

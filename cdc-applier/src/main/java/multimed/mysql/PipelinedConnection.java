@@ -7,7 +7,6 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
-import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.util.ArrayDeque;
 
@@ -85,56 +84,70 @@ public final class PipelinedConnection implements AutoCloseable {
 
     // --- while it blocks ------------------------------------------------------------------------------------------
 
-    /** Runs statements without result sets. */
-    public void execute(String sql) throws SQLException {
+    /** From now on each answer may take so long; 0: as long as it takes. */
+    public void answerTimeout(int millis) throws SQLException {
         try {
-            byte[] bytes = sql.getBytes(StandardCharsets.UTF_8);
-            sendNow(Frames.frame(COM_QUERY, bytes, bytes.length, 0));
-            Reply reply;
-            do {
-                reply = Reply.parse(receive());
-                if (reply.error() != null) {
-                    throw reply.error();
-                }
-            } while (reply.more());
+            channel.socket().setSoTimeout(millis);
         } catch (IOException e) {
             throw lost(e);
         }
+    }
+
+    /** Sends statements; {@link #answer} then gives one reply for each that was executed. */
+    public void ask(QueryText text) throws SQLException {
+        try {
+            text.writeTo(channel);
+        } catch (IOException e) {
+            throw lost(e);
+        }
+    }
+
+    /** The next statement's result; throws the server's error, if that is the answer. */
+    public Reply answer() throws SQLException {
+        try {
+            byte[] head = receive();
+            Reply reply = Reply.isResultSet(head) ? resultSet(new Bytes(head).lenenc()) : Reply.parse(head);
+            if (reply.error() != null) {
+                throw reply.error();
+            }
+            return reply;
+        } catch (IOException e) {
+            throw lost(e);
+        }
+    }
+
+    private Reply resultSet(long columns) throws IOException, SQLException {
+        for (long i = 0; i < columns; i++) {
+            receive();
+        }
+        String first = null;
+        boolean any = false;
+        byte[] row = receive();
+        for (; !Reply.endsResultSet(row); row = receive()) {
+            if (!any) {
+                first = new Bytes(row).text();
+                any = true;
+            }
+        }
+        return Reply.parse(row).withValue(first);
+    }
+
+    /** Runs statements whose results don't matter. */
+    public void execute(QueryText text) throws SQLException {
+        ask(text);
+        while (answer().more()) {
+            continue;
+        }
+    }
+
+    public void execute(String sql) throws SQLException {
+        execute(QueryText.of(sql));
     }
 
     /** First column of the first row of one query; null if there is none. */
     public String text(String sql) throws SQLException {
-        try {
-            byte[] bytes = sql.getBytes(StandardCharsets.UTF_8);
-            sendNow(Frames.frame(COM_QUERY, bytes, bytes.length, 0));
-            byte[] head = receive();
-            if ((head[0] & 0xff) == Reply.ERR) {
-                throw Reply.parse(head).error();
-            }
-            for (long columns = new Bytes(head).lenenc(); columns > 0; columns--) {
-                receive();
-            }
-            return firstOf();
-        } catch (IOException e) {
-            throw lost(e);
-        }
-    }
-
-    /** Rows end with an OK packet under the header of an EOF, which is short; a row that begins so would be of 16 MiB. */
-    private String firstOf() throws IOException, SQLException {
-        String first = null;
-        boolean any = false;
-        for (byte[] row = receive(); (row[0] & 0xff) != Reply.EOF; row = receive()) {
-            if ((row[0] & 0xff) == Reply.ERR) {
-                throw Reply.parse(row).error();
-            }
-            if (!any && (row[0] & 0xff) != 0xfb) {
-                Bytes in = new Bytes(row);
-                first = new String(in.take((int) in.lenenc()), StandardCharsets.UTF_8);
-            }
-            any = true;
-        }
-        return first;
+        ask(QueryText.of(sql));
+        return answer().value();
     }
 
     // --- from then on ---------------------------------------------------------------------------------------------

@@ -70,8 +70,8 @@ class ApplyIT {
         kafka.flush();
     }
 
-    private ApplierProcess applier(Map<String, String> settings) throws Exception {
-        return new ApplierProcess(kafka, satellite, settings);
+    private CdcProcess applier(Map<String, String> settings) throws Exception {
+        return CdcProcess.applier(kafka, satellite, settings);
     }
 
     private void awaitTransaction(long n) {
@@ -87,13 +87,13 @@ class ApplyIT {
         Random random = new Random(1);
         appendCounting(5, 3000);
         for (int kills = 0; kills < 6; kills++) {
-            try (ApplierProcess applier = applier(Map.of())) {
+            try (CdcProcess applier = applier(Map.of())) {
                 long target = Math.min(2900, 20 + kills * 450L + random.nextInt(300));
                 awaitTransaction(target);
                 applier.kill();
             }
         }
-        try (ApplierProcess applier = applier(Map.of())) {
+        try (CdcProcess applier = applier(Map.of())) {
             awaitTransaction(3000);
             assertEquals("2996", satellite.text("SELECT n FROM app.counter WHERE id = 1"));
             assertEquals("2996", satellite.text("SELECT COUNT(*) FROM app.journal"));
@@ -106,7 +106,7 @@ class ApplyIT {
 
     @Test
     void readersNeverSeeATransactionInPartOrOutOfOrder() throws Exception {
-        try (ApplierProcess applier = applier(Map.of()); Connection reader = satellite.connect()) {
+        try (CdcProcess applier = applier(Map.of()); Connection reader = satellite.connect()) {
             awaitTransaction(4);
             appendCounting(5, 4000);
             reader.setAutoCommit(false);
@@ -127,7 +127,7 @@ class ApplyIT {
 
     @Test
     void aRowThatIsNotThereIsDivergenceAndTheSatelliteIsAskedToRebuild() throws Exception {
-        try (ApplierProcess applier = applier(Map.of())) {
+        try (CdcProcess applier = applier(Map.of())) {
             awaitTransaction(4);
             kafka.append(rows(5, COUNTER, insert(signed(7), signed(7)), delete(signed(99), signed(1))));
             kafka.flush();
@@ -141,7 +141,7 @@ class ApplyIT {
 
     @Test
     void aRowThatIsAlreadyThereIsDivergence() throws Exception {
-        try (ApplierProcess applier = applier(Map.of())) {
+        try (CdcProcess applier = applier(Map.of())) {
             awaitTransaction(4);
             kafka.append(rows(5, COUNTER, insert(signed(3), signed(7)), insert(signed(2), signed(7))));
             kafka.flush();
@@ -151,7 +151,7 @@ class ApplyIT {
 
     @Test
     void aStatementThatFailsIsDivergence() throws Exception {
-        try (ApplierProcess applier = applier(Map.of())) {
+        try (CdcProcess applier = applier(Map.of())) {
             kafka.append(statement(5, "app", "DROP TABLE nowhere"));
             kafka.flush();
             Docker.await("divergence", PATIENCE_S, () -> applier.log().contains("event=divergence reason=statement gtid=" + gtid(5)));
@@ -160,7 +160,7 @@ class ApplyIT {
 
     @Test
     void aSkippedRowChangeIsNoticedByTheChecks() throws Exception {
-        try (ApplierProcess applier = applier(Map.of("APPLIER_TEST_SKIP_ROW_EVERY", "2"))) {
+        try (CdcProcess applier = applier(Map.of("APPLIER_TEST_SKIP_ROW_EVERY", "2"))) {
             for (int i = 0; i < 20; i++) {
                 kafka.append(rows(5 + 2 * i, COUNTER, insert(signed(100 + i), signed(0))));
                 kafka.append(rows(6 + 2 * i, COUNTER, delete(signed(100 + i), signed(0))));
@@ -175,7 +175,7 @@ class ApplyIT {
     void aLogThatForgotWhatTheSatelliteLacksMeansRebuild() throws Exception {
         appendCounting(5, 20);
         kafka.forgetBefore(10);
-        try (ApplierProcess applier = applier(Map.of())) {
+        try (CdcProcess applier = applier(Map.of())) {
             Docker.await("divergence", PATIENCE_S, () -> applier.log().contains("event=divergence reason=lacking"));
         }
     }
@@ -184,7 +184,7 @@ class ApplyIT {
     void aRebuildRecordAsksForADonorThatHasItsTransaction() throws Exception {
         kafka.append(rebuild(5, "a table of another engine"));
         kafka.flush();
-        try (ApplierProcess applier = applier(Map.of())) {
+        try (CdcProcess applier = applier(Map.of())) {
             Docker.await("divergence", PATIENCE_S, () -> applier.log().contains("event=divergence reason=rebuild_record gtid=" + gtid(5)
                     + " log says: a table of another engine required=" + gtid(5)));
             Docker.await("word for the supervisor", PATIENCE_S, () -> rebuildRequest().equals(gtid(5)));
@@ -194,9 +194,9 @@ class ApplyIT {
 
     @Test
     void aSecondApplierWaitsUntilTheFirstIsGone() throws Exception {
-        try (ApplierProcess first = applier(Map.of())) {
+        try (CdcProcess first = applier(Map.of())) {
             awaitTransaction(4);
-            try (ApplierProcess second = applier(Map.of())) {
+            try (CdcProcess second = applier(Map.of())) {
                 Docker.await("second says why it waits", PATIENCE_S, () -> second.get("/ready").contains("another applier owns this satellite"));
                 first.kill();
                 appendCounting(5, 10);
@@ -207,7 +207,7 @@ class ApplyIT {
 
     @Test
     void anIdleReaderInATransactionDoesNotHoldUpAnAlter() throws Exception {
-        try (ApplierProcess applier = applier(Map.of("APPLIER_DDL_READER_WAIT_MS", "1000"));
+        try (CdcProcess applier = applier(Map.of("APPLIER_DDL_READER_WAIT_MS", "1000"));
                 Connection idle = satellite.connect(); Connection other = satellite.connect()) {
             awaitTransaction(4);
             idle.setAutoCommit(false);
@@ -233,7 +233,7 @@ class ApplyIT {
         kafka.append(rows(6, COUNTER, insert(signed(66), signed(1))));
         kafka.append(empty(6).toBuilder().setEpoch(2).build());
         kafka.flush();
-        try (ApplierProcess applier = applier(Map.of())) {
+        try (CdcProcess applier = applier(Map.of())) {
             awaitTransaction(6);
             assertEquals("1,2,52", satellite.text("SELECT GROUP_CONCAT(id ORDER BY id) FROM app.counter"));
             assertFalse(applier.log().contains("divergence"));
@@ -247,7 +247,7 @@ class ApplyIT {
         kafka.append(statement(7, "app", "DROP TRIGGER t"));
         kafka.append(statement(8, "app", "CREATE VIEW v AS SELECT 1"));
         kafka.flush();
-        try (ApplierProcess applier = applier(Map.of())) {
+        try (CdcProcess applier = applier(Map.of())) {
             awaitTransaction(8);
             assertEquals("0", satellite.text("SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = 'app'"));
             assertEquals("0", satellite.text("SELECT COUNT(*) FROM information_schema.events WHERE event_schema = 'app'"));
@@ -258,7 +258,7 @@ class ApplyIT {
     @Test
     void aSatelliteThatWentBackInTimeIsFollowedFromWhereItSaysItIs() throws Exception {
         appendCounting(5, 3000);
-        try (ApplierProcess applier = applier(Map.of())) {
+        try (CdcProcess applier = applier(Map.of())) {
             for (long at : List.of(300L, 1500L)) {
                 awaitTransaction(at);
                 long before = satellite.startedAt();
@@ -275,7 +275,7 @@ class ApplyIT {
     @Test
     void anAddressThatLeadsToAMasterIsRefused() throws Exception {
         TestMysql master = TestMysql.master("master");
-        try (ApplierProcess applier = new ApplierProcess(kafka, master, Map.of())) {
+        try (CdcProcess applier = CdcProcess.applier(kafka, master, Map.of())) {
             Docker.await("refused", PATIENCE_S, () -> applier.get("/ready").contains("this server is no satellite"));
             assertFalse(master.has(gtid(1)));
         }
@@ -283,7 +283,7 @@ class ApplyIT {
 
     @Test
     void allMistakesInTheSettingsAreToldAtOnce() throws Exception {
-        try (ApplierProcess applier = applier(Map.of("SATELLITE_PORT", "x", "STATUS_LISTEN", "nowhere", "APPLIER_PASSWORD_FILE", "/none"))) {
+        try (CdcProcess applier = applier(Map.of("SATELLITE_PORT", "x", "STATUS_LISTEN", "nowhere", "APPLIER_PASSWORD_FILE", "/none"))) {
             assertEquals(64, applier.exitStatus());
             String log = applier.log();
             assertTrue(log.contains("SATELLITE_PORT=x") && log.contains("STATUS_LISTEN=nowhere") && log.contains("APPLIER_PASSWORD"), log);
@@ -294,7 +294,7 @@ class ApplyIT {
     @Test
     void aStatusPortThatIsTakenEndsTheApplierWithAClearError() throws Exception {
         try (var taken = new java.net.ServerSocket(0, 1, java.net.InetAddress.getLoopbackAddress());
-                ApplierProcess applier = applier(Map.of("STATUS_LISTEN", "127.0.0.1:" + taken.getLocalPort()))) {
+                CdcProcess applier = applier(Map.of("STATUS_LISTEN", "127.0.0.1:" + taken.getLocalPort()))) {
             assertEquals(69, applier.exitStatus());
             assertTrue(applier.log().contains("event=cannot-listen address=127.0.0.1:" + taken.getLocalPort()));
         }

@@ -18,10 +18,12 @@ final class TestMysql {
     static final String USER = "dev";
     /** Its own per run: an address can come to another server once a container has gone. */
     static final String PASSWORD = UUID.randomUUID().toString();
+    private static final String BINLOG = "--log-bin=/data/binlog --binlog-row-metadata=FULL --sync-binlog=0";
+    private static final String NO_BINLOG = "--skip-log-bin --read-only=ON --event-scheduler=OFF";
     private static final String COMMON = " --gtid-mode=ON --enforce-gtid-consistency=ON --mysqlx=OFF --skip-name-resolve"
             + " --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=0 --max-allowed-packet=1G --secure-file-priv=/tmp"
             + " --log-error=/tmp/error.log --socket=/tmp/mysql.sock --datadir=/data --user=mysql";
-    private static final String INIT = "CREATE USER IF NOT EXISTS dev@'%%' IDENTIFIED BY '" + PASSWORD + "'; GRANT ALL ON *.* TO dev@'%%' WITH GRANT OPTION;";
+    private static final String INIT = "CREATE USER IF NOT EXISTS dev@'%%' IDENTIFIED BY '" + PASSWORD + "';\\nGRANT ALL ON *.* TO dev@'%%' WITH GRANT OPTION;";
 
     private final String container;
     private final String address;
@@ -32,20 +34,38 @@ final class TestMysql {
     }
 
     static TestMysql master(String name) {
-        return start(name, "--log-bin=/data/binlog --binlog-row-metadata=FULL --sync-binlog=0");
+        return start(name, "mysqld --no-defaults", BINLOG, List.of());
     }
 
     /** As a satellite runs: no binlog, read-only, no events. */
     static TestMysql satellite(String name) {
-        return start(name, "--skip-log-bin --read-only=ON --event-scheduler=OFF");
+        return start(name, "mysqld --no-defaults", NO_BINLOG, List.of());
     }
 
-    private static TestMysql start(String name, String options) {
-        String script = "id mysql >/dev/null 2>&1 || useradd -r mysql; mkdir -p /data; chown mysql /data;"
+    static TestMysql masterEight(String name) {
+        return startEight(name, BINLOG);
+    }
+
+    static TestMysql satelliteEight(String name) {
+        return startEight(name, NO_BINLOG);
+    }
+
+    /** MySQL 8.0 brings most of its libraries; this one is where, or as what, the image's own MySQL has it. */
+    private static TestMysql startEight(String name, String options) {
+        String at = "/opt/mysql-8.0";
+        String mysqld = at + "/bin/mysqld --no-defaults --basedir=" + at + " --lc-messages-dir=" + at + "/share";
+        String libaio = "for lib in /usr/lib/*/libaio.so.1t64; do [ ! -e $lib ] || ln -sf $lib ${lib%t64}; done; ";
+        return start(name, mysqld, options, List.of("-v", MysqlEight.directory() + ":" + at + ":ro"), libaio);
+    }
+
+    private static TestMysql start(String name, String mysqld, String options, List<String> container, String... before) {
+        String script = String.join("", before) + "id mysql >/dev/null 2>&1 || useradd -r mysql; mkdir -p /data; chown mysql /data;"
                 + " printf \"" + INIT + "\" > /tmp/init.sql; chmod 644 /tmp/init.sql;"
-                + " [ -d /data/mysql ] || mysqld --no-defaults --datadir=/data --user=mysql --initialize-insecure --log-error=/tmp/init.log;"
-                + " while :; do mysqld --no-defaults --init-file=/tmp/init.sql " + options + COMMON + "; done";
-        TestMysql mysql = new TestMysql(Docker.start(name, List.of("--tmpfs", "/data", "--entrypoint", "sh"), IMAGE, List.of("-c", script)));
+                + " [ -d /data/mysql ] || " + mysqld + " --datadir=/data --user=mysql --initialize-insecure --log-error=/tmp/init.log;"
+                + " while :; do " + mysqld + " --init-file=/tmp/init.sql " + options + COMMON + "; done";
+        List<String> arguments = new ArrayList<>(List.of("--tmpfs", "/data", "--entrypoint", "sh"));
+        arguments.addAll(container);
+        TestMysql mysql = new TestMysql(Docker.start(name, arguments, IMAGE, List.of("-c", script)));
         Docker.await("MySQL " + name + " answers", 120, () -> mysql.text("SELECT 1").equals("1"));
         return mysql;
     }

@@ -9,25 +9,36 @@ import java.net.http.HttpResponse;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** {@code cdc-applier apply} as its own process, so that it can be killed. Its log stays in target/it-logs. */
-final class ApplierProcess implements AutoCloseable {
+/** {@code cdc-applier} as its own process, so that it can be killed. Its log stays in target/it-logs. */
+final class CdcProcess implements AutoCloseable {
     private final Process process;
     private final int port;
     private final File log;
 
-    ApplierProcess(TestKafka kafka, TestMysql satellite, Map<String, String> settings) throws IOException {
+    CdcProcess(String command, TestKafka kafka, Map<String, String> settings) throws IOException {
         port = freePort();
-        log = Files.createTempFile(Files.createDirectories(Path.of("target", "it-logs")), kafka.topic() + "-", ".log").toFile();
+        log = Files.createTempFile(Files.createDirectories(Path.of("target", "it-logs")), kafka.topic() + "-" + command + "-", ".log").toFile();
         ProcessBuilder builder = new ProcessBuilder(ProcessHandle.current().info().command().orElse("java"), "-Xmx256m",
-                "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), "multimed.Main", "apply");
-        builder.environment().putAll(Map.of("KAFKA_BOOTSTRAP", kafka.bootstrap(), "LOG_TOPIC", kafka.topic(),
-                "STATUS_LISTEN", "127.0.0.1:" + port, "SATELLITE_HOST", satellite.address(), "APPLIER_USER", TestMysql.USER,
-                "APPLIER_PASSWORD", TestMysql.PASSWORD, "APPLIER_REBUILD_FILE", "/tmp/rebuild"));
+                "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), "multimed.Main", command);
+        builder.environment().putAll(Map.of("KAFKA_BOOTSTRAP", kafka.bootstrap(), "LOG_TOPIC", kafka.topic(), "STATUS_LISTEN", "127.0.0.1:" + port));
         builder.environment().putAll(settings);
         process = builder.redirectErrorStream(true).redirectOutput(log).start();
+    }
+
+    static CdcProcess capture(TestKafka kafka, TestMysql master) throws IOException {
+        return new CdcProcess("capture", kafka, Map.of("MASTER_HOST", master.address(), "CAPTURE_USER", TestMysql.USER,
+                "CAPTURE_PASSWORD", TestMysql.PASSWORD));
+    }
+
+    static CdcProcess applier(TestKafka kafka, TestMysql satellite, Map<String, String> settings) throws IOException {
+        Map<String, String> all = new HashMap<>(Map.of("SATELLITE_HOST", satellite.address(), "APPLIER_USER", TestMysql.USER,
+                "APPLIER_PASSWORD", TestMysql.PASSWORD, "APPLIER_REBUILD_FILE", "/tmp/rebuild"));
+        all.putAll(settings);
+        return new CdcProcess("apply", kafka, all);
     }
 
     private static int freePort() throws IOException {
