@@ -21,8 +21,9 @@ def wait_for():
 
 @pytest.fixture(scope="session")
 def load():
-    """load(stack, connect=None, threads=4): writers as a context manager (support/load.py); through the gate by default."""
-    return lambda stack, connect=None, threads=4: Writers(stack, connect or stack.gate_connect, threads)
+    """load(stack, connect=None, threads=4, pace_s=0): writers as a context manager (support/load.py); through the gate by default,
+    each waiting so long between two transactions."""
+    return lambda stack, connect=None, threads=4, pace_s=0.0: Writers(stack, connect or stack.gate_connect, threads, pace_s)
 
 
 @pytest.fixture(autouse=True)

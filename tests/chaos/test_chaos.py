@@ -10,9 +10,11 @@ from chaos_judge import Broken, Judge
 from chaos_load import ChaosLoad
 from chaos_rounds import Rounds, possible_faults
 
-SHORT_S = 90
-# Always the same rounds, so that a change is what makes the difference; `make chaos` draws a new seed each time.
+SHORT_ROUNDS = 5
+# Always the same rounds, so that a change is what makes the difference; `make chaos` draws a new seed each time. Not every machine
+# can fill a disk, so that one is left to `make chaos`.
 SHORT_SEED = 8
+SHORT_FAULTS = [name for name in FAULTS if name != "fill Kafka's disk"]
 pytestmark = pytest.mark.fault
 
 
@@ -25,7 +27,7 @@ def test_whatever_fails_nothing_is_lost_and_all_are_equal_again(stack, capsys):
             print(line, flush=True)
     say(f"\nchaos: SEED={seed}")
     with Rounds(stack, seed, say) as rounds:
-        rounds.run(possible_faults(), SHORT_S, at_least=4)
+        rounds.run(possible_faults(SHORT_FAULTS), 0, at_least=SHORT_ROUNDS)
 
 
 @pytest.fixture
@@ -73,8 +75,16 @@ def test_rows_that_differ_are_found(stack, judged):
     stack.sql("master", "DROP TABLE IF EXISTS app.left_out")
     stack.sql("master", "CREATE TABLE app.left_out (id INT PRIMARY KEY)")
     stack.recreate("applier-1", APPLIER_TEST_SKIP_ROW_EVERY="2")
-    stack.sql("master", "INSERT INTO app.left_out WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 50) SELECT i FROM s")
-    stack.await_satellites(60)
+    firsts = iter(range(1, 1_000_000, 50))
+
+    def some_left_out():
+        """What goes raw, as long as Debezium is not ready, comes whole."""
+        first = next(firsts)
+        stack.sql("master", f"INSERT INTO app.left_out WITH RECURSIVE s (i) AS (SELECT {first} UNION ALL SELECT i + 1 FROM s WHERE i < {first + 49}) SELECT i FROM s")
+        stack.await_satellites(60)
+        count = "SELECT COUNT(*) FROM app.left_out"
+        return stack.sql("satellite-1", count) != stack.sql("master", count)
+    stack.wait_for(some_left_out, 90, "rows to be left out on satellite-1")
     broken = judged("applier-1", {}, ask=Judge.right)
     assert broken.kind == "differs" and "app.left_out" in str(broken), broken
 

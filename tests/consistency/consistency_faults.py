@@ -116,5 +116,6 @@ class Faults:
 
 def open_process(service):
     """A pidfd of the service's Java process, if it runs."""
-    with contextlib.suppress(AssertionError, ProcessLookupError, OSError):
+    # Also while its container is still starting it.
+    with contextlib.suppress(AssertionError, IndexError, OSError):
         return os.pidfd_open(containers.processes(service, "java")[0])

@@ -28,9 +28,12 @@ def binary(stack):
 
 @pytest.fixture
 def seed():
-    return int(os.environ.get("CONSISTENCY_SEED") or random.SystemRandom().randrange(1, 1 << 31))
+    """Always the same, so that a change is what makes the difference; 0 draws one."""
+    given = int(os.environ.get("CONSISTENCY_SEED") or 2011)
+    return given or random.SystemRandom().randrange(1, 1 << 31)
 
 
+@pytest.mark.timeout(1200)
 def test_the_checker_catches_every_broken_promise():
     go("vet", ".")
     go("test", "-count=1", ".")
@@ -58,7 +61,7 @@ def test_every_acknowledged_commit_is_seen_at_once_whatever_fails(stack, binary,
     assert run.summary["disallowed"] == 0, run.report
     assert run.summary["checks"] >= CHECKS, run.report
     assert run.status == 0, run.report
-    assert satellites_share(stack, run) >= SATELLITES_SHARE, run.report
+    assert satellites_checks(stack, run) >= SATELLITES_CHECKS, run.report
     assert rebuilt >= 4 and set(restarted) == {*APPLIERS, "capture"} and faults.slowed >= 20
     stack.compare()
 
@@ -93,9 +96,12 @@ def plan(faults):
     return [*kills, lambda: faults.kill_satellites("satellite-1", "satellite-2")]
 
 
+def satellites_checks(stack, run):
+    return sum(run.summary["check_answers"].get(service, 0) for service in stack.satellites)
+
+
 def satellites_share(stack, run):
-    answers = run.summary["check_answers"]
-    return sum(answers.get(service, 0) for service in stack.satellites) / max(1, sum(answers.values()))
+    return satellites_checks(stack, run) / max(1, sum(run.summary["check_answers"].values()))
 
 
 def ready_events(stack):

@@ -59,6 +59,8 @@ def reads(stack):
         return {server["name"]: server["reads"] for server in stack.servers()}
 
     def during(action):
+        # Who answers is asked here, not how fast replay is.
+        stack.await_satellites()
         before = counted()
         action()
         return {name: count - before[name] for name, count in counted().items() if count != before[name]}

@@ -241,7 +241,7 @@ def test_an_application_user_may_create_what_make_user_grants(stack, cursor):
     """Views, procedures, functions, triggers and events of its own schema."""
     ask(cursor, "DROP TABLE IF EXISTS owned", "CREATE TABLE owned (id INT PRIMARY KEY)", "CREATE TRIGGER owned_trigger BEFORE INSERT ON owned FOR EACH ROW SET NEW.id = NEW.id + 1",
         "DROP FUNCTION IF EXISTS owned_function", "CREATE FUNCTION owned_function() RETURNS INT READS SQL DATA RETURN (SELECT COUNT(*) FROM owned)", "DROP EVENT IF EXISTS owned_event",
-        "CREATE EVENT owned_event ON SCHEDULE EVERY 1 DAY DO DELETE FROM owned", "CREATE OR REPLACE VIEW owned_view AS SELECT id FROM owned", "INSERT INTO owned VALUES (1)")
+        "CREATE EVENT owned_event ON SCHEDULE EVERY 1 DAY STARTS NOW() + INTERVAL 1 DAY DO DELETE FROM owned", "CREATE OR REPLACE VIEW owned_view AS SELECT id FROM owned", "INSERT INTO owned VALUES (1)")
     assert ask(cursor, "SELECT owned_function()") == [(1,)]
     assert ask(cursor, "SELECT id FROM owned_view") == [(2,)]
     ask(cursor, "DROP EVENT owned_event", "DROP VIEW owned_view", "DROP FUNCTION owned_function", "DROP TABLE owned")

@@ -31,23 +31,6 @@ def test_rows_that_foreign_key_checks_off_let_in(stack, schema, execute):
     assert_same_rows(stack, schema)
 
 
-def test_a_transaction_of_50_000_rows(stack, schema, execute):
-    execute("CREATE TABLE many (id INT PRIMARY KEY, v VARCHAR(60), n INT)", "SET SESSION cte_max_recursion_depth = 100000", "START TRANSACTION",
-            "INSERT INTO many WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 50000) SELECT i, CONCAT('row ', MD5_OF, i), i % 7 FROM (SELECT i, '' AS MD5_OF FROM s) AS t",
-            "UPDATE many SET n = n + 1 WHERE id % 2 = 0", "DELETE FROM many WHERE id % 5 = 0", "COMMIT")
-    stack.await_satellites(deadline_s=120)
-    assert_same_rows(stack, schema)
-    stack.sql("master", f"DROP TABLE `{schema}`.many")
-
-
-def test_a_row_of_20_mib(stack, schema, execute):
-    execute("CREATE TABLE large (id INT PRIMARY KEY, b LONGBLOB, t LONGTEXT)", "INSERT INTO large VALUES (1, REPEAT(X'00FF27225C', 4194304), NULL)", "UPDATE large SET t = REPEAT('ü', 1000000)", "INSERT INTO large VALUES (2, REPEAT('x', 20971520), 'both')")
-    stack.await_satellites(deadline_s=120)
-    for service in ("master", *stack.satellites):
-        assert stack.sql(service, f"SELECT SHA2(b, 256), LENGTH(b), SHA2(t, 256) FROM `{schema}`.large ORDER BY id") == stack.sql("master", f"SELECT SHA2(b, 256), LENGTH(b), SHA2(t, 256) FROM `{schema}`.large ORDER BY id")
-    stack.sql("master", f"DROP TABLE `{schema}`.large")
-
-
 def test_savepoints(stack, schema, execute):
     execute("CREATE TABLE t (id INT PRIMARY KEY)", "START TRANSACTION", "INSERT INTO t VALUES (1)", "SAVEPOINT one", "INSERT INTO t VALUES (2)", "ROLLBACK TO SAVEPOINT one", "INSERT INTO t VALUES (3)", "SAVEPOINT `two 2`", "RELEASE SAVEPOINT one", "COMMIT",
             "START TRANSACTION", "INSERT INTO t VALUES (4)", "ROLLBACK")

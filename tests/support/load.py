@@ -21,9 +21,9 @@ class Writers:
     table = "writes"
     _ids = itertools.count(1)
 
-    def __init__(self, stack, connect, threads):
+    def __init__(self, stack, connect, threads, pace_s=0.0):
         self.acknowledged, self.errors = set(), []
-        self._stack, self._connect = stack, connect
+        self._stack, self._connect, self._pace_s = stack, connect, pace_s
         self._stop = threading.Event()
         stack.sql("master", f"CREATE TABLE IF NOT EXISTS app.{self.table} (id BIGINT PRIMARY KEY, twice BIGINT NOT NULL, note VARCHAR(64))")
         last = stack.sql("master", f"SELECT COALESCE(MAX(id), 0) FROM app.{self.table}")[0][0]
@@ -36,6 +36,7 @@ class Writers:
             try:
                 connection = connection or self._connect()
                 self._write(connection, next(self._next))
+                self._stop.wait(self._pace_s)
             except LOST as error:
                 self.errors.append(error)
                 if connection is not None:

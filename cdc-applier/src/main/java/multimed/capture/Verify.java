@@ -7,6 +7,8 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -36,6 +38,7 @@ public final class Verify {
     private final long timeoutNanos;
     private final List<String> satellites;
     private final List<PrefixProof> prefixes = new ArrayList<>();
+    private final Map<String, String> outOfReach = new HashMap<>();
     private int status;
 
     private Verify(CaptureConfig config, long timeoutSeconds, List<String> satellites) {
@@ -60,7 +63,7 @@ public final class Verify {
     private int prove() {
         try (Master master = connected(() -> new Master(config)); BinlogGtids binlog = connected(() -> new BinlogGtids(config))) {
             for (String each : satellites) {
-                prefixes.add(new PrefixProof(each.substring(0, each.indexOf(':')), connected(() -> executed(each))));
+                ask(each);
             }
             GtidSet target = target(master);
             System.out.println("master at " + target);
@@ -71,11 +74,28 @@ public final class Verify {
             read(log, order, target);
             report(log, order, master, target);
         } catch (SQLException | KafkaException e) {
-            notProven("verify", "out of reach: " + String.valueOf(e.getMessage()).lines().findFirst().orElse(""));
+            notProven("verify", "out of reach: " + firstLine(e));
         } catch (Exception e) {
             notProven("verify", e.toString());
         }
         return status;
+    }
+
+    /** One that is out of reach does not keep the others, or the log, from being proven. */
+    private void ask(String satellite) throws Exception {
+        try {
+            prefixes.add(new PrefixProof(name(satellite), connected(() -> executed(satellite))));
+        } catch (SQLException e) {
+            outOfReach.put(name(satellite), "out of reach: " + firstLine(e));
+        }
+    }
+
+    private static String name(String address) {
+        return address.substring(0, address.indexOf(':'));
+    }
+
+    private static String firstLine(Exception e) {
+        return String.valueOf(e.getMessage()).lines().findFirst().orElse("");
     }
 
     /** A JVM that has just started on a busy machine can be too slow for a server's patience with a login. */
@@ -97,8 +117,6 @@ public final class Verify {
                 Statement s = c.createStatement(); ResultSet r = s.executeQuery("SELECT @@GLOBAL.gtid_executed")) {
             r.next();
             return GtidSet.parse(r.getString(1));
-        } catch (SQLException e) {
-            throw new SQLException(satellite + ": " + e.getMessage(), e);
         }
     }
 
@@ -159,13 +177,22 @@ public final class Verify {
         }
         set(log, master, target, whole);
         line("order", order.difference(), order.counts());
-        for (PrefixProof each : prefixes) {
-            if (whole) {
-                each.end(log.set().union(target));
-                line(each.name(), each.difference(), each.counts());
+        Iterator<PrefixProof> reached = prefixes.iterator();
+        for (String each : satellites) {
+            if (outOfReach.containsKey(name(each))) {
+                notProven(name(each), outOfReach.get(name(each)));
             } else {
-                notProven(each.name(), NOT_READ);
+                satellite(reached.next(), whole, log.set().union(target));
             }
+        }
+    }
+
+    private void satellite(PrefixProof proof, boolean whole, GtidSet all) {
+        if (whole) {
+            proof.end(all);
+            line(proof.name(), proof.difference(), proof.counts());
+        } else {
+            notProven(proof.name(), NOT_READ);
         }
     }
 

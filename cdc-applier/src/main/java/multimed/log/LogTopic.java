@@ -29,7 +29,8 @@ public final class LogTopic {
     public static KafkaConsumer<byte[], byte[]> consumer(String bootstrap, String topic) {
         Properties p = settings(bootstrap);
         p.put(ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG, 4 * 1024 * 1024);
-        p.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, 2000);
+        // Compressed records say nothing about the memory that they take: at most 64 MiB at once.
+        p.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, 64 * 1024 * 1024 / RECORD_BYTES);
         return assigned(p, topic);
     }
 
