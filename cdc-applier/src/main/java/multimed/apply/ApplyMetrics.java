@@ -33,6 +33,11 @@ final class ApplyMetrics {
         metrics.set(Metric.APPLY_OFFSET, last.offset() + 1);
     }
 
+    /** A packet of statements went out. */
+    void sent() {
+        metrics.add(Metric.APPLY_BATCHES, 1);
+    }
+
     void skipped() {
         metrics.add(Metric.APPLY_SKIPPED, 1);
     }

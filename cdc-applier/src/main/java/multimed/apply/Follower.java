@@ -48,7 +48,7 @@ final class Follower implements AutoCloseable {
         this.suspect = suspect;
         this.progress = progress;
         this.continuity = new Continuity(session.identity().executed());
-        this.writer = new TransactionWriter(session, config, filter, this::committed);
+        this.writer = new TransactionWriter(session, config, filter, this::committed, metrics::sent);
         this.pipeline = beside.isEmpty() ? null : new Pipeline(beside, config, filter, new FromPipeline(), lockCheck);
     }
 
@@ -181,6 +181,11 @@ final class Follower implements AutoCloseable {
 
     private final class FromPipeline implements PipelineListener {
         private LogEvent.Part held;
+
+        @Override
+        public void sent() {
+            metrics.sent();
+        }
 
         @Override
         public void committed(LogEvent.Part part, LogEvent.Part next) {

@@ -102,7 +102,7 @@ final class Packet {
         try {
             session.execute(new QueryText().add(sql.array(), sql.length()), (place, rows) -> {
                 results[0] = place + 1;
-                check(sent, place, rows, reason);
+                return check(sent, place, rows, reason);
             });
         } catch (SQLException e) {
             throw failure(sent, e, reason);
@@ -114,13 +114,11 @@ final class Packet {
         }
     }
 
-    private static void check(List<Expectation> sent, int place, long rows, Divergence.Reason reason) throws ApplyFailure {
+    private static ApplyFailure check(List<Expectation> sent, int place, long rows, Divergence.Reason reason) {
         if (place >= sent.size()) {
-            throw new ApplyFailure(reason, "more results than the " + sent.size() + " statements");
+            return new ApplyFailure(reason, "more results than the " + sent.size() + " statements");
         }
-        if (!sent.get(place).holds(rows)) {
-            throw sent.get(place).miss(rows, reason);
-        }
+        return sent.get(place).holds(rows) ? null : sent.get(place).miss(rows, reason);
     }
 
     /** Which statement failed is only certain when there is one, as on the second try; till then the last stands for all. */

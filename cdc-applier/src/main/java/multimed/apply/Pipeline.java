@@ -290,6 +290,7 @@ final class Pipeline implements AutoCloseable {
     private void goOn(PipelineSession session, Task task) throws SQLException {
         try {
             session.sendScript(packetBytes);
+            listener.sent();
         } catch (LogBrokenException e) {
             fail(task, e);
         }
@@ -343,6 +344,7 @@ final class Pipeline implements AutoCloseable {
             start(session, waiting.remove());
         } else {
             session.send();
+            listener.sent();
         }
     }
 

@@ -4,6 +4,9 @@ import multimed.log.LogEvent.Part;
 
 /** Told by the pipeline's thread. */
 interface PipelineListener {
+    /** A packet of statements went out. */
+    void sent();
+
     /** @param next the oldest that is still on its way, or null */
     void committed(Part part, Part next);
 

@@ -15,9 +15,9 @@ final class SatelliteSession implements Watched, AutoCloseable {
     /** What a session starts from; see {@link SessionSettings}. */
     record Identity(String incarnation, GtidSet executed, boolean cascadesAreLogged, int version) {}
 
-    /** Called with the place of a result in its packet, and how many rows that statement found. */
+    /** Given the place of a result in its packet, and how many rows that statement found: what is wrong with that, or null. */
     interface RowCounts {
-        void check(int place, long rows) throws ApplyFailure;
+        ApplyFailure check(int place, long rows);
     }
 
     private final PipelinedConnection connection;
@@ -52,8 +52,9 @@ final class SatelliteSession implements Watched, AutoCloseable {
         execute(QueryText.of(sql));
     }
 
-    /** Like {@link #execute}, telling each statement's row count in order. */
+    /** Like {@link #execute}, telling each statement's row count in order; every answer is taken, whatever the counts are. */
     void execute(QueryText text, RowCounts counts) throws SQLException, ApplyFailure {
+        ApplyFailure wrong = null;
         enter();
         try {
             connection.ask(text);
@@ -61,10 +62,13 @@ final class SatelliteSession implements Watched, AutoCloseable {
             int place = 0;
             do {
                 reply = connection.answer();
-                counts.check(place++, reply.rows());
+                wrong = wrong != null ? wrong : counts.check(place++, reply.rows());
             } while (reply.more());
         } finally {
             leave();
+        }
+        if (wrong != null) {
+            throw wrong;
         }
     }
 

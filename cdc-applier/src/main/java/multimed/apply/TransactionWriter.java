@@ -28,6 +28,7 @@ final class TransactionWriter {
     private final SatelliteSession session;
     private final RowFilter filter;
     private final Consumer<Part> committed;
+    private final Runnable sent;
     private final StatementBuilder joining;
     private final StatementBuilder oneByOne = new StatementBuilder(1, 1);
     private final int packetBytes;
@@ -39,11 +40,15 @@ final class TransactionWriter {
     /** Settings that rows of the transaction before were written under, besides those that BINLOG changes; null for none. */
     private Map<String, String> altered;
 
-    /** @param committed told each transaction's last part once the server has acknowledged its COMMIT */
-    TransactionWriter(SatelliteSession session, ApplyConfig config, RowFilter filter, Consumer<Part> committed) {
+    /**
+     * @param committed told each transaction's last part once the server has acknowledged its COMMIT
+     * @param sent told of each packet
+     */
+    TransactionWriter(SatelliteSession session, ApplyConfig config, RowFilter filter, Consumer<Part> committed, Runnable sent) {
         this.session = session;
         this.filter = filter;
         this.committed = committed;
+        this.sent = sent;
         this.joining = new StatementBuilder(config.batchRows(), config.batchBytes());
         this.packetBytes = config.batchBytes();
     }
@@ -131,6 +136,9 @@ final class TransactionWriter {
     }
 
     private void send() throws SQLException, ApplyFailure {
+        if (!packet.isEmpty()) {
+            sent.run();
+        }
         packet.send(session, reason);
         Part done = awaitingCommit;
         awaitingCommit = null;

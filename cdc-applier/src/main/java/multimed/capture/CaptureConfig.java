@@ -41,7 +41,12 @@ record CaptureConfig(
     }
 
     String jdbcUrl() {
-        return "jdbc:mysql://" + master + "/?sslMode=DISABLED&allowPublicKeyRetrieval=true&connectTimeout=5000&socketTimeout=30000"
+        return jdbcUrl(master.toString(), 30_000);
+    }
+
+    /** @param answerMs how long a server may take for an answer */
+    static String jdbcUrl(String server, int answerMs) {
+        return "jdbc:mysql://" + server + "/?sslMode=DISABLED&allowPublicKeyRetrieval=true&connectTimeout=5000&socketTimeout=" + answerMs
                 + "&characterEncoding=UTF-8&connectionTimeZone=UTC";
     }
 }

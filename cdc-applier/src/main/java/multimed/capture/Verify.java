@@ -32,6 +32,8 @@ public final class Verify {
     private static final long PATIENCE_NANOS = Duration.ofSeconds(30).toNanos();
     private static final long AHEAD_MS = 5000;
     private static final int LOGINS = 3;
+    /** Asked several times; one that hangs must not hold the proof up for minutes. */
+    private static final int SATELLITE_ANSWERS_MS = 5000;
     private static final String NOT_READ = "the log was not read beyond the first difference";
 
     private final CaptureConfig config;
@@ -112,7 +114,7 @@ public final class Verify {
     }
 
     private GtidSet executed(String satellite) throws SQLException {
-        String url = "jdbc:mysql://" + satellite + config.jdbcUrl().substring(config.jdbcUrl().indexOf("/?"));
+        String url = CaptureConfig.jdbcUrl(satellite, SATELLITE_ANSWERS_MS);
         try (Connection c = DriverManager.getConnection(url, config.user(), config.password());
                 Statement s = c.createStatement(); ResultSet r = s.executeQuery("SELECT @@GLOBAL.gtid_executed")) {
             r.next();

@@ -62,6 +62,11 @@ final class PipelineFixture implements AutoCloseable, PipelineListener {
     }
 
     @Override
+    public void sent() {
+        // nobody asks
+    }
+
+    @Override
     public void committed(Part part, Part next) {
         committed.incrementAndGet();
     }

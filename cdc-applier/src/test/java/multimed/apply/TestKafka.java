@@ -19,6 +19,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 /** A real broker: the one at KAFKA_TEST_BOOTSTRAP if that is set, else a container of the image KAFKA_TEST_IMAGE. */
 final class TestKafka {
     private static final AtomicInteger TOPICS = new AtomicInteger();
+    private static String broker;
     private final String bootstrap;
     private final String topic = "log-" + ProcessHandle.current().pid() + "-" + TOPICS.incrementAndGet();
     private final KafkaProducer<byte[], byte[]> producer;
@@ -35,9 +36,13 @@ final class TestKafka {
         producer = new KafkaProducer<>(Map.of("bootstrap.servers", bootstrap, "linger.ms", 5), new ByteArraySerializer(), new ByteArraySerializer());
     }
 
-    static String broker() {
+    /** One for all tests of the run. */
+    static synchronized String broker() {
         String given = System.getenv("KAFKA_TEST_BOOTSTRAP");
-        return given != null ? given : start(System.getenv().getOrDefault("KAFKA_TEST_IMAGE", "multimed/kafka:0.1.0"));
+        if (broker == null) {
+            broker = given != null ? given : start(System.getenv().getOrDefault("KAFKA_TEST_IMAGE", "multimed/kafka:0.1.0"));
+        }
+        return broker;
     }
 
     /** The same settings as in docker-compose.yml, which the official image and ours both read. */

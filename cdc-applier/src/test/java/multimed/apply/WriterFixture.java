@@ -17,7 +17,7 @@ final class WriterFixture implements AutoCloseable {
         ApplyConfig config = ApplyConfig.from(Map.of("SATELLITE_HOST", satellite.address(), "APPLIER_USER", TestMysql.USER,
                 "APPLIER_PASSWORD", TestMysql.PASSWORD));
         session = new SatelliteConnector(new Address(satellite.address(), 3306), TestMysql.USER, TestMysql.PASSWORD).open();
-        writer = new TransactionWriter(session, config, new RowFilter(0), part -> committed++);
+        writer = new TransactionWriter(session, config, new RowFilter(0), part -> committed++, () -> { });
     }
 
     /** Writes one whole transaction and commits it. */
