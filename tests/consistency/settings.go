@@ -15,7 +15,8 @@ import (
 type settings struct {
 	gate, master, user, password, database string
 	writers, readers, rate, fanout         int
-	checks, satelliteChecks                int
+	checks                                 int
+	satelliteShare                         float64
 	perClient                              int
 	layout                                 layout
 	duration, limit                        time.Duration
@@ -55,7 +56,7 @@ func readSettings(arguments []string, messages io.Writer) (settings, []string) {
 	f.IntVar(&s.layout.singles, "singles", 16, "registers of one row")
 	f.IntVar(&s.layout.triples, "triples", 16, "registers of four rows in three tables")
 	f.IntVar(&s.checks, "checks", 10000, "checks that the run must reach")
-	f.IntVar(&s.satelliteChecks, "satellite-checks", 0, "how many of them satellites must answer: servers named by -server other than master")
+	f.Float64Var(&s.satelliteShare, "satellite-share", 0, "share of all checks that satellites must answer, 0 to 1: servers named by -server other than master")
 	f.DurationVar(&s.duration, "duration", 100*time.Second, "shortest run")
 	f.DurationVar(&s.limit, "limit", 180*time.Second, "longest run: by then the checks must be reached")
 	f.Int64Var(&s.seed, "seed", 0, "seed of the clients' choices; 0 takes the clock")
@@ -79,13 +80,16 @@ func readSettings(arguments []string, messages io.Writer) (settings, []string) {
 
 // enough: what the run must reach.
 func (s settings) enough(sum Summary) bool {
-	bySatellites := 0
+	bySatellites, all := 0, 0
+	for _, count := range sum.CheckAnswers {
+		all += count
+	}
 	for _, name := range s.servers {
 		if name != "master" {
 			bySatellites += sum.CheckAnswers[name]
 		}
 	}
-	return sum.Checks >= s.checks && bySatellites >= s.satelliteChecks
+	return sum.Checks >= s.checks && float64(bySatellites) >= s.satelliteShare*float64(all)
 }
 
 func check(s settings, rest []string) (mistakes []string) {

@@ -20,7 +20,7 @@ public enum Metric {
     APPLY_TRANSACTIONS("multimed_applier_transactions_total", Kind.COUNTER, "kind", "transactions committed on the satellite"),
     APPLY_RECORDS("multimed_applier_records_total", Kind.COUNTER, "kind", "log records (parts of transactions) written to the satellite"),
     APPLY_ROWS("multimed_applier_rows_total", Kind.COUNTER, null, "row changes written from rows records"),
-    APPLY_BATCHES("multimed_applier_batches_total", Kind.COUNTER, null, "packets of statements sent to the satellite, one round trip each"),
+    APPLY_BATCHES("multimed_applier_batches_total", Kind.COUNTER, null, "packets of row changes sent to the satellite, one round trip each"),
     APPLY_SKIPPED("multimed_applier_skipped_total", Kind.COUNTER, null, "transactions that the satellite already had"),
     APPLY_RETRIES("multimed_applier_retries_total", Kind.COUNTER, "reason", "transactions rolled back and tried again"),
     APPLY_CONFLICTS("multimed_applier_conflicts_total", Kind.COUNTER, null, "transactions that waited for an earlier one while a session was free"),

@@ -42,7 +42,7 @@ final class TransactionWriter {
 
     /**
      * @param committed told each transaction's last part once the server has acknowledged its COMMIT
-     * @param sent told of each packet
+     * @param sent told of each packet of row changes
      */
     TransactionWriter(SatelliteSession session, ApplyConfig config, RowFilter filter, Consumer<Part> committed, Runnable sent) {
         this.session = session;
@@ -249,7 +249,7 @@ final class TransactionWriter {
      */
     private void raw(Part part, Raw raw) throws SQLException, ApplyFailure {
         if (opening != null) {
-            session.execute(QueryText.binlog(raw.getEventsList()));
+            binlog(raw);
             endOpened(part);
             return;
         }
@@ -257,8 +257,13 @@ final class TransactionWriter {
         begin(part, raw.getSessionMap());
         send();
         altered = raw.getSessionMap();
-        session.execute(QueryText.binlog(raw.getEventsList()));
+        binlog(raw);
         end(part);
+    }
+
+    private void binlog(Raw raw) throws SQLException {
+        sent.run();
+        session.execute(QueryText.binlog(raw.getEventsList()));
     }
 
     /** Outside a transaction; the session keeps it for the row events that follow. */
