@@ -68,6 +68,54 @@ def test_a_satellite_that_is_killed_is_left_without_an_error(stack, table):
         readers.go_on()
 
 
+OPENINGS = {
+    "a snapshot": ["START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"],
+    "a savepoint": ["START TRANSACTION READ ONLY", "SAVEPOINT a"],
+    "a snapshot and a savepoint": ["START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY", "SAVEPOINT a", "SAVEPOINT b", "ROLLBACK TO a"],
+}
+
+
+def test_a_read_only_transaction_moves_while_it_has_read_nothing(stack, table):
+    """Its satellite dies after BEGIN: the first read is answered elsewhere, in a transaction that has said the same. One
+    that has read gets an error, and its connection goes on after ROLLBACK."""
+    def reads(cursor, row=5):
+        cursor.execute("SELECT n FROM items WHERE id = %s", (row,))
+        return cursor.fetchall()
+
+    with contextlib.ExitStack() as opened:
+        def open_session(statements):
+            cursor = opened.enter_context(contextlib.closing(stack.gate_connect())).cursor()
+            for statement in statements:
+                cursor.execute(statement)
+            return cursor
+        with stack.paused("applier-2", "java"):  # satellite-2 is behind: all of them begin on satellite-1
+            stack.sql("master", "UPDATE app.items SET n = 90 WHERE id = 9")
+            before = stack.metrics().total("gtid_gate_fallbacks_total")
+            unread = {name: open_session(statements) for name, statements in OPENINGS.items()}
+            started = open_session(["START TRANSACTION READ ONLY"])
+            assert reads(started) == ((5,),)
+            outside = open_session([])
+            assert reads(outside) == ((5,),)
+            assert stack.metrics().total("gtid_gate_fallbacks_total") == before, "a transaction began on the master"
+        moved = stack.metrics().total("gtid_gate_moved_reads_total")
+        stack.kill_process("satellite-1", "mysqld")
+        for name, cursor in unread.items():
+            assert reads(cursor) == ((5,),), name
+            if "savepoint" in name:
+                cursor.execute("ROLLBACK TO SAVEPOINT a")
+            first = reads(cursor, 9)
+            stack.sql("master", "UPDATE app.items SET n = n + 1 WHERE id = 9")
+            assert reads(cursor, 9) == first, name
+            cursor.execute("COMMIT")
+        assert stack.metrics().total("gtid_gate_moved_reads_total") >= moved + len(unread)
+        with pytest.raises(pymysql.err.MySQLError, match="roll back and begin again"):
+            reads(started)
+        started.execute("ROLLBACK")
+        assert reads(started) == reads(outside) == ((5,),)
+    stack.sql("master", "UPDATE app.items SET n = 9 WHERE id = 9")
+    stack.await_satellites(90)
+
+
 def test_without_any_satellite_the_master_answers(stack, table):
     with Readers(stack, count=2) as readers, stack.paused("satellite-1", "mysqld"), stack.paused("satellite-2", "mysqld"):
         stack.wait_for(lambda: all(stack.server(s)["state"] != "up" for s in stack.satellites), 30, "the gate to notice")

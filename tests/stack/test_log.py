@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from support import compose as containers
 from support.same import raw_rows
 
 FIELD = re.compile(r'(\w+)=("[^"]*"|\S*)')
@@ -107,6 +108,13 @@ def test_a_new_epoch_is_written_at_each_start_of_capture(stack, wait_for):
     assert_log_equals_binlog(stack)
 
 
+@pytest.mark.parametrize("service", ["capture", "applier-1", "applier-2"])
+def test_its_ends_start_from_the_archive_of_classes(stack, service):
+    """A JVM that finds the archive unfit, as with another class path, starts without it and a word."""
+    with open(f"/proc/{containers.first_process(service)}/maps") as maps:
+        assert "/opt/cdc-applier/classes.jsa" in maps.read()
+
+
 @pytest.mark.fault
 @pytest.mark.parametrize("service", ["capture", "kafka", "applier-1", "master"])
 def test_no_commit_is_lost_when_it_is_killed_under_load(stack, load, service):
@@ -130,7 +138,6 @@ def test_a_second_capture_beside_the_first_duplicates_nothing(stack, load):
             stack.compose("run", "-d", "--no-deps", "--name", name, "capture", "capture")
             writers.await_commits(100, deadline_s=90)
     finally:
-        from support import compose as containers
         containers.run("docker", "rm", "-f", name, check=False)
     stack.await_satellites(deadline_s=180)
     writers.assert_all_acknowledged_are_there("master", *stack.satellites)

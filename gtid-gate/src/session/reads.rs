@@ -23,13 +23,14 @@ enum Unread {
 }
 
 impl Session {
-    /// A read, or with `begin` the first statement of a read-only transaction: on a fresh satellite, else on the
-    /// master. Moves on while the client has got nothing.
+    /// A read, or with `opening` the next statement of a read-only transaction that has said so much and read nothing:
+    /// on a fresh satellite, else on the master. Moves on while the client has got nothing.
     pub(super) async fn read(
         &mut self,
         work: &mut Work,
-        begin: Option<&'static str>,
+        opening: &[String],
     ) -> Result<Answer, Fault> {
+        self.state.opening.clear();
         let mut failed = Vec::new();
         loop {
             let leave = self
@@ -40,7 +41,7 @@ impl Session {
             match leave.inspect_err(|_| self.count_error("no_server"))? {
                 Leave::Master(place) => {
                     self.leave = Some(place);
-                    let answer = self.read_on_master(work, begin).await;
+                    let answer = self.read_on_master(work, opening).await;
                     if self.state.tx != Tx::OnMaster {
                         self.leave = None;
                     }
@@ -51,7 +52,7 @@ impl Session {
                     incarnation,
                     running,
                 } => {
-                    let outcome = self.read_on(&server, &incarnation, work, begin).await;
+                    let outcome = self.read_on(&server, &incarnation, work, opening).await;
                     drop(running);
                     match outcome {
                         Ok(answer) => return Ok(answer),
@@ -61,7 +62,7 @@ impl Session {
                                 .gate
                                 .before_master(self.state.last.as_ref())
                                 .await?;
-                            return self.read_on_master(work, begin).await;
+                            return self.read_on_master(work, opening).await;
                         }
                         Err(Unread::Elsewhere(reason)) => {
                             tracing::debug!(server = %server.name, %reason, "read moved");
@@ -77,10 +78,10 @@ impl Session {
     async fn read_on_master(
         &mut self,
         work: &mut Work,
-        begin: Option<&'static str>,
+        opening: &[String],
     ) -> Result<Answer, Fault> {
-        if let Some(begin) = begin {
-            self.begin_on_master(begin).await?;
+        if !opening.is_empty() {
+            self.open_on_master(opening).await?;
         }
         let answer = self.on_master(work).await?;
         if work.shape() == Shape::Results {
@@ -89,10 +90,12 @@ impl Session {
         Ok(answer)
     }
 
-    pub(super) async fn begin_on_master(&mut self, begin: &str) -> Result<(), Fault> {
+    pub(super) async fn open_on_master(&mut self, opening: &[String]) -> Result<(), Fault> {
         self.tell_next_to_master().await?;
-        self.on_master_quietly(begin).await?;
-        self.state.tx = Tx::OnMaster;
+        for sql in opening {
+            self.on_master_quietly(sql).await?;
+            self.state.tx = Tx::OnMaster;
+        }
         Ok(())
     }
 
@@ -101,11 +104,12 @@ impl Session {
         server: &Arc<Server>,
         incarnation: &Incarnation,
         work: &mut Work,
-        begin: Option<&'static str>,
+        opening: &[String],
     ) -> Result<Answer, Unread> {
-        let mut backend = self.take_satellite(server, incarnation, begin).await?;
-        let in_transaction = begin.is_some() || !self.state.autocommit;
-        if begin.is_some() {
+        let mut backend = self.take_satellite(server, incarnation, opening).await?;
+        let begins = !opening.is_empty();
+        let in_transaction = begins || !self.state.autocommit;
+        if begins {
             self.state.tx = Tx::OnSatellite(server.id);
         }
         let on_refusal = if in_transaction {
@@ -121,7 +125,7 @@ impl Session {
                     | Failed::Prepare(_)
             )
         );
-        if moves && begin.is_some() {
+        if moves && begins {
             self.state.tx = Tx::Pending;
         }
         match outcome {
@@ -148,12 +152,12 @@ impl Session {
         }
     }
 
-    /// A connection to the admitted incarnation, ready for the session, in a transaction if `begin` says so.
+    /// A connection to the admitted incarnation, ready for the session, where `opening` has been said.
     async fn take_satellite(
         &mut self,
         server: &Arc<Server>,
         incarnation: &Incarnation,
-        begin: Option<&'static str>,
+        opening: &[String],
     ) -> Result<Backend, Unread> {
         let known = self.satellites.remove(&server.id);
         let known = known.and_then(|mut b| (!b.conn.is_closed()).then_some(b));
@@ -170,8 +174,10 @@ impl Session {
                 return Err(BackendError::Lost("it was restarted".into()));
             }
             let ready = self.make_ready(&mut backend).await;
-            if let (Ok(()), Some(begin)) = (&ready, begin) {
-                backend.query(begin).await?;
+            if ready.is_ok() {
+                for sql in opening {
+                    backend.query(sql).await?;
+                }
             }
             Ok((backend, ready))
         };
@@ -185,14 +191,14 @@ impl Session {
         }
     }
 
-    /// A further statement of a read-only transaction on a satellite.
+    /// A further statement of a read-only transaction on a satellite; moves on while nothing was read.
     pub(super) async fn on_satellite(
         &mut self,
         id: usize,
         work: &mut Work,
     ) -> Result<Answer, Fault> {
         let Some(mut backend) = self.satellites.remove(&id) else {
-            return Err(self.transaction_lost());
+            return self.move_unread(id, work).await;
         };
         let server = backend.server.clone();
         let running = server.start_running();
@@ -203,7 +209,7 @@ impl Session {
                 self.satellites.insert(id, backend);
                 return Err(Fault::Sql(error));
             }
-            Err(_) => return Err(self.transaction_lost()),
+            Err(_) => return self.move_unread(id, work).await,
         }
         let outcome = self.exchange(&mut backend, work, OnRefusal::Pass).await;
         drop(running);
@@ -211,14 +217,42 @@ impl Session {
             Ok(answer) => {
                 self.after(&mut backend, &answer);
                 self.satellites.insert(id, backend);
+                if work.shape() == Shape::Results {
+                    self.state.opening.clear();
+                }
                 Ok(answer)
             }
             Err(Failed::Prepare(error)) => {
                 self.satellites.insert(id, backend);
                 Err(Fault::Sql(error))
             }
+            Err(Failed::Relay(RelayError::NothingSent(_))) if self.can_move(id, work) => {
+                self.move_unread(id, work).await
+            }
             Err(failed) => Err(self.satellite_failed(&server, &backend, failed)),
         }
+    }
+
+    /// Whether the client can have seen nothing of the transaction on this satellite; a cursor's rows are with the server
+    /// that opened it.
+    fn can_move(&self, id: usize, work: &Work) -> bool {
+        let unread = self.state.tx == Tx::OnSatellite(id) && !self.state.opening.is_empty();
+        unread && work.repeatable() && work.shape() != Shape::Rows
+    }
+
+    /// The satellite is gone, and has sent nothing of this answer.
+    async fn move_unread(&mut self, id: usize, work: &mut Work) -> Result<Answer, Fault> {
+        if !self.can_move(id, work) {
+            return Err(self.satellite_lost(id));
+        }
+        let opening = std::mem::take(&mut self.state.opening);
+        self.state.tx = Tx::Pending;
+        self.shared.metrics.moved_reads.inc();
+        let answer = self.read(work, &opening).await?;
+        if work.shape() != Shape::Results {
+            self.state.opening = opening;
+        }
+        Ok(answer)
     }
 
     /// Something of the gate's own, within a transaction on a satellite.
@@ -240,15 +274,16 @@ impl Session {
             Failed::Relay(RelayError::ClientGone | RelayError::Killed) => Fault::Gone,
             Failed::Client(error) => Fault::from(error),
             Failed::Relay(RelayError::Cut { fits: false, .. }) => Fault::Gone,
-            _ if self.state.tx == Tx::OnSatellite(server.id) => self.transaction_lost(),
-            _ => {
-                self.count_error("satellite_lost");
-                Fault::Sql(SqlError::gate(format_args!(
-                    "lost {} in the middle of the result",
-                    server.name
-                )))
-            }
+            _ => self.satellite_lost(server.id),
         }
+    }
+
+    fn satellite_lost(&mut self, id: usize) -> Fault {
+        if self.state.tx == Tx::OnSatellite(id) {
+            return self.transaction_lost();
+        }
+        self.count_error("satellite_lost");
+        Fault::Sql(SqlError::gate("lost the satellite that was answering"))
     }
 
     pub(super) fn transaction_lost(&mut self) -> Fault {

@@ -5,13 +5,17 @@
 //! move while nothing was read. All else goes to the master.
 
 use super::inside::{Inside, changes_only, ends_transaction, inside};
-use super::run::BEGIN_READ_ONLY;
+use super::relay::Answer;
+use super::run::{BEGIN_READ_ONLY, BEGIN_SNAPSHOT};
 use super::state::{Next, Tx};
 use super::work::Work;
 use super::{Fault, Session};
 use crate::classify::Class;
 use crate::error::SqlError;
 use crate::response::Shape;
+
+/// Statements of a transaction that has read nothing, beyond which it no longer moves to another satellite.
+const MAX_OPENING: usize = 32;
 
 /// A statement and what classification says about it.
 pub(super) struct Statement<'a> {
@@ -40,7 +44,7 @@ impl Session {
         match self.state.tx {
             Tx::None => self.outside(statement, work).await,
             Tx::OnMaster => self.in_master_transaction(statement.class, &mut work).await,
-            Tx::Pending => self.first_in_read_only(statement.class, &mut work).await,
+            Tx::Pending => self.first_in_read_only(statement, &mut work).await,
             Tx::OnSatellite(id) => self.in_read_only(id, statement, work).await,
             Tx::Lost => self.in_lost(statement.class).await,
         }
@@ -56,7 +60,7 @@ impl Session {
     async fn outside(&mut self, statement: Statement<'_>, mut work: Work) -> Result<(), Fault> {
         match statement.class {
             Class::Read if self.may_read_alone() => {
-                self.read(&mut work, None).await?;
+                self.read(&mut work, &[]).await?;
                 self.state.next = Next::default();
                 Ok(())
             }
@@ -123,8 +127,9 @@ impl Session {
             return self.on_master_outside(&mut work, false).await;
         }
         if snapshot {
-            self.read(&mut work, None).await?;
+            self.read(&mut work, &[]).await?;
             self.state.next = Next::default();
+            self.state.opening = vec![BEGIN_SNAPSHOT.to_owned()];
             return Ok(());
         }
         self.state.next = Next::default();
@@ -159,10 +164,18 @@ impl Session {
         }
     }
 
-    async fn first_in_read_only(&mut self, class: &Class, work: &mut Work) -> Result<(), Fault> {
-        match class {
-            Class::Read | Class::InTransaction if self.satellites_allowed() => {
-                self.read(work, Some(BEGIN_READ_ONLY)).await.map(drop)
+    async fn first_in_read_only(
+        &mut self,
+        statement: Statement<'_>,
+        work: &mut Work,
+    ) -> Result<(), Fault> {
+        let opening = vec![BEGIN_READ_ONLY.to_owned()];
+        match statement.class {
+            Class::Read if self.satellites_allowed() => self.read(work, &opening).await.map(drop),
+            Class::InTransaction if self.satellites_allowed() => {
+                let answer = self.read(work, &opening).await?;
+                self.has_said(opening, &answer, statement.sql);
+                Ok(())
             }
             Class::Commit { chain, release } | Class::Rollback { chain, release } => {
                 self.end_here(*chain, *release).await
@@ -173,10 +186,21 @@ impl Session {
                     .gate
                     .before_master(self.state.last.as_ref())
                     .await?;
-                self.begin_on_master(BEGIN_READ_ONLY).await?;
-                self.in_master_transaction(class, work).await
+                self.open_on_master(&opening).await?;
+                self.in_master_transaction(statement.class, work).await
             }
         }
+    }
+
+    /// A savepoint was set or the like, and if nothing was read before, then nothing is read still.
+    fn has_said(&mut self, mut opening: Vec<String>, answer: &Answer, sql: &str) {
+        if !opening.is_empty() && answer.error.is_none() {
+            opening.push(sql.to_owned());
+        }
+        if opening.len() > MAX_OPENING {
+            opening.clear();
+        }
+        self.state.opening = opening;
     }
 
     async fn in_read_only(
@@ -186,7 +210,13 @@ impl Session {
         mut work: Work,
     ) -> Result<(), Fault> {
         match statement.class {
-            Class::Read | Class::InTransaction | Class::ShowWarnings => {
+            Class::InTransaction => {
+                let opening = self.state.opening.clone();
+                let answer = self.on_satellite(id, &mut work).await?;
+                self.has_said(opening, &answer, statement.sql);
+                Ok(())
+            }
+            Class::Read | Class::ShowWarnings => {
                 let answer = self.on_satellite(id, &mut work).await?;
                 if answer.error.is_none() && *statement.class == Class::Read {
                     self.count_read(id);
@@ -252,8 +282,8 @@ impl Session {
         let reads = *class == Class::Read;
         let answer = match self.state.tx {
             Tx::OnSatellite(id) if reads => self.on_satellite(id, work).await?,
-            Tx::Pending if reads => self.read(work, None).await?,
-            Tx::None if reads && self.may_read_alone() => self.read(work, None).await?,
+            Tx::Pending if reads => self.read(work, &[]).await?,
+            Tx::None if reads && self.may_read_alone() => self.read(work, &[]).await?,
             _ => self.on_master(work).await?,
         };
         Ok(answer.prepared.map(|p| p.params))

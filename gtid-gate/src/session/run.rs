@@ -16,6 +16,7 @@ use std::time::Duration;
 
 /// What begins a read-only transaction on its server.
 pub(super) const BEGIN_READ_ONLY: &str = "START TRANSACTION READ ONLY";
+pub(super) const BEGIN_SNAPSHOT: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
 
 /// Why an exchange with a server came to nothing.
 pub(super) enum Failed {

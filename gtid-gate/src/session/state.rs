@@ -38,6 +38,8 @@ pub struct State {
     pub read_only: bool,
     pub serializable: bool,
     pub next: Next,
+    /// What a read-only transaction on a satellite has said, while it has read nothing: can be said again elsewhere.
+    pub opening: Vec<String>,
     settings: Vec<Setting>,
     order: u64,
     /// Why all statements must run on the master from now on.
@@ -60,6 +62,7 @@ impl State {
             read_only: false,
             serializable: false,
             next: Next::default(),
+            opening: Vec::new(),
             settings: Vec::new(),
             order: 0,
             sticky: None,

@@ -37,6 +37,8 @@ public final class Main {
                 return Capture.run(env);
             case "apply":
                 return Apply.run(env);
+            case "archive":
+                return ClassArchive.run(System.getProperty("java.class.path"));
             case "decode":
                 return DecodeRate.run(env);
             case "log":

@@ -27,14 +27,20 @@ public final class LogTopic {
 
     /** A consumer that is assigned the log and stands nowhere yet: seek first. Owned by one thread. */
     public static KafkaConsumer<byte[], byte[]> consumer(String bootstrap, String topic) {
+        return assigned(settings(bootstrap), topic);
+    }
+
+    /**
+     * For ranges of the log, one after the other. A consumer asks ahead; at the log's end, what an ordinary one has asked for would
+     * hold each seek up for 500 ms (fetch.max.wait.ms).
+     */
+    public static KafkaConsumer<byte[], byte[]> seekingConsumer(String bootstrap, String topic) {
         Properties p = settings(bootstrap);
-        p.put(ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG, 4 * 1024 * 1024);
-        // Compressed records say nothing about the memory that they take: at most 64 MiB at once.
-        p.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, 64 * 1024 * 1024 / RECORD_BYTES);
+        p.put(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, 1);
         return assigned(p, topic);
     }
 
-    /** For jumping about: at the log's end, what an ordinary consumer has asked for ahead would hold each jump up for 500 ms. */
+    /** For single records here and there. */
     public static KafkaConsumer<byte[], byte[]> jumpingConsumer(String bootstrap, String topic) {
         Properties p = settings(bootstrap);
         p.put(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, 1);
@@ -50,6 +56,9 @@ public final class LogTopic {
         p.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "none");
         p.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false);
         p.put(ConsumerConfig.FETCH_MIN_BYTES_CONFIG, 1);
+        p.put(ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG, 4 * 1024 * 1024);
+        // Compressed records say nothing about the memory that they take: at most 64 MiB at once.
+        p.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, 64 * 1024 * 1024 / RECORD_BYTES);
         p.put(ConsumerConfig.RECONNECT_BACKOFF_MS_CONFIG, 50);
         p.put(ConsumerConfig.RECONNECT_BACKOFF_MAX_MS_CONFIG, 1000);
         p.put(ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 10_000);
