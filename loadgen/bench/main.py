@@ -74,7 +74,12 @@ def read_settings(environment):
 
 
 def lag_phase(stack, sysbench, settings):
-    """{rate: figures}, each the median over the runs; the runs of one rate are spread over the whole phase."""
+    """{rate: figures}, each the median over the runs; the runs of one rate are spread over the whole phase.
+
+    One more run of each goes ahead and does not count: at a small load the JVMs take their time to compile their code."""
+    for rate in settings.rates if settings.warm_up_seconds else ():
+        phases.say(f"warming up: steady load of {rate} transactions/s")
+        phases.steady(stack, sysbench, settings, rate)
     runs = {rate: [] for rate in settings.rates}
     for run in range(settings.runs):
         for rate in settings.rates:
@@ -105,7 +110,7 @@ def measure(stack, settings):
     phases.say("loading the tables")
     sysbench.run(phases.HERE.parent / "oltp.lua", stack.address("master"), *settings.tables, "prepare")
     phases.catch_up(stack)
-    # The JVMs compile their code under load; at a small one that takes them many minutes. Hence the saturating loads first, too.
+    # The JVMs compile their code under load; at a small one that takes them minutes. Hence the saturating loads first, too.
     if settings.warm_up_seconds:
         phases.warm_up(stack, sysbench, settings)
     loads = load_phase(stack, sysbench, settings)

@@ -16,6 +16,7 @@ from stack import CATCH_UP_SECONDS, IDLE, OURS
 
 HERE = pathlib.Path(__file__).resolve().parent
 WARM_UP_SECONDS = 2
+SPARE_SECONDS = 60  # the load must outlast what is measured, however slow that is
 SAMPLES_PER_SECOND = 50
 
 
@@ -91,14 +92,17 @@ def steady(stack, sysbench, settings, rate):
             cleanup.callback(probes[service].close)
         load = subprocess.Popen(
             sysbench.command(HERE.parent / "oltp.lua", host, f"--workload={settings.lag_workload}", f"--rate={rate}",
-                             f"--threads={settings.threads}", f"--time={WARM_UP_SECONDS + settings.lag_seconds + 1}",
+                             f"--threads={settings.threads}", f"--time={WARM_UP_SECONDS + settings.lag_seconds + SPARE_SECONDS}",
                              *settings.tables, "run"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        cleanup.callback(load.kill)
         time.sleep(WARM_UP_SECONDS)
         before = snapshot(stack)
         time.sleep(settings.lag_seconds)
         after = snapshot(stack)
+        lasted = load.poll() is None
+        load.terminate()
         output = load.communicate()[0]
-        if load.returncode:
+        if not lasted:
             say(f"the machine does not sustain {rate} transactions/s: {output.strip().splitlines()[-1]}")
         catch_up(stack)
     return steady_figures(probes, before, after)
@@ -145,13 +149,18 @@ def all_loads(settings):
 
 
 def warm_up(stack, sysbench, settings):
-    """Both follow a load of small and one of large transactions, and nothing is measured."""
-    for name in ("write-only", "multi-row"):
+    """What the saturating loads do, following and draining, with nothing measured."""
+    for name in ("single-row", "write-only", "multi-row"):
         load = next(load for load in all_loads(settings) if load.name == name)
-        say(f"warming up: {name} for {settings.warm_up_seconds} s")
-        prepare(stack, sysbench, load)
-        fill(stack, sysbench, load, settings.warm_up_seconds)
-        catch_up(stack)
+        for stopped in ((), ("ours",)):
+            say(f"warming up: {name} for {settings.warm_up_seconds} s, {'draining' if stopped else 'following'}")
+            prepare(stack, sysbench, load)
+            for contender in stopped:
+                stack.stop(contender)
+            fill(stack, sysbench, load, settings.warm_up_seconds)
+            for contender in stopped:
+                stack.start(contender)
+            catch_up(stack)
 
 
 def saturating(stack, sysbench, settings, load, order):

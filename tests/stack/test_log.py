@@ -1,6 +1,7 @@
 """The log in Kafka: every GTID of the master once, in commit order, each naming the one before it."""
 import os
 import re
+import time
 
 import pytest
 
@@ -105,6 +106,25 @@ def test_a_new_epoch_is_written_at_each_start_of_capture(stack, wait_for):
     stack.kill_process("capture", "java")
     wait_for(lambda: stack.page("capture", "/ready")[0] == 200, 90, "capture to be back")
     wait_for(lambda: max(int(record["epoch"]) for record in records(stack)) > before, 60, "a higher epoch in the log")
+    assert_log_equals_binlog(stack)
+
+
+def test_what_capture_finds_after_a_pause_goes_without_debezium(stack, load, wait_for):
+    """More than a second behind: raw, so that it gets to the present soon; there, rows again."""
+    def counted(name, **labels):
+        return stack.metrics("capture").total(name, **labels)
+    with load(stack) as writers:
+        writers.await_commits(20)
+        with stack.paused("capture", "java"):
+            since = time.monotonic()
+            writers.await_commits(200)
+            wait_for(lambda: time.monotonic() - since > 2, 10, "what waits to be old")
+        stack.await_satellites(90)
+        assert counted("multimed_capture_raw_total", reason="catching_up") > 0
+        assert counted("multimed_capture_debezium_restarts_total", reason="behind") > 0
+        rows = counted("multimed_capture_transactions_total", kind="rows")
+        wait_for(lambda: counted("multimed_capture_transactions_total", kind="rows") > rows, 90, "Debezium's rows in the log again")
+    writers.assert_all_acknowledged_are_there("master", *stack.satellites)
     assert_log_equals_binlog(stack)
 
 

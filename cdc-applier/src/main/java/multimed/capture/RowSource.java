@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps a Debezium engine running for capture: starts a new one, with growing pauses, when the old one failed, was late or was
- * spoiled by a DDL. In: what capture passes by. Out: decoded rows. Used by capture's thread only.
+ * Keeps a Debezium engine running for capture: starts a new one, with growing pauses, when the old one failed, was late, was
+ * spoiled by a DDL, or was stopped because capture fell behind. In: what capture passes by. Out: decoded rows. Used by capture's thread only.
  */
 final class RowSource implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(RowSource.class);
@@ -43,6 +43,17 @@ final class RowSource implements AutoCloseable {
     void caughtUp() {
         caughtUp = true;
         tick();
+    }
+
+    /**
+     * Capture is behind the master. Debezium decodes a fraction of what the spine can pass on: without it capture gets there several
+     * times as fast, and Debezium would start from there anyway. Growing pauses keep it from doing so over and over under overload.
+     */
+    void behind() {
+        caughtUp = false;
+        if (decoder != null) {
+            restart("behind");
+        }
     }
 
     /** Debezium's rows of the transaction, or why there are none. */
