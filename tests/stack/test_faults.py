@@ -231,6 +231,16 @@ def test_a_satellite_whose_row_differs_is_found_and_cloned_again(stack, table, w
     assert not gtid or not stack.contains("satellite-1", gtid)
 
 
+def test_a_satellite_with_a_transaction_of_its_own_is_found_while_nothing_happens(stack, table, wait_for):
+    before = stack.incarnation("satellite-1")
+    with stack.admin_connect("satellite-1") as connection, connection.cursor() as cursor:
+        cursor.execute("SET gtid_next = 'ffffffff-0000-0000-0000-000000000002:1'")
+        cursor.execute("INSERT INTO app.items (id) VALUES (-1)")
+    wait_for(lambda: stack.incarnation("satellite-1") != before, 90, "the satellite to be cloned again")
+    stack.await_satellites(90)
+    assert stack.sql("satellite-1", "SELECT COUNT(*) FROM app.items WHERE id = -1") == [(0,)]
+
+
 def test_an_idle_reader_does_not_hold_ddl_up_for_ever(stack, table):
     """A reader that keeps a table open in a transaction, and an ALTER behind it: the reader ends, new reads go on."""
     stack.sql("master", "CREATE TABLE IF NOT EXISTS app.altered (id INT PRIMARY KEY)")

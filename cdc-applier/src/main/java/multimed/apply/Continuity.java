@@ -28,6 +28,13 @@ final class Continuity {
         return executed;
     }
 
+    /** The satellite's own word, while nothing is on its way to it. */
+    void idle(GtidSet now) {
+        if (!executed.containsAll(now)) {
+            throw new Divergence(Divergence.Reason.FOREIGN, executed, "foreign=" + now.minus(executed));
+        }
+    }
+
     void epochStarted(EpochStarted start) {
         if (!executed.containsAll(start.before())) {
             throw new Divergence(Divergence.Reason.LACKING, start.before(),

@@ -60,13 +60,13 @@ final class Follower implements AutoCloseable {
         return offset;
     }
 
-    /** Writes what the log has; waits for more if it has nothing, and then sees whether the satellite is still there. */
+    /** Writes what the log has; waits for more if it has nothing, and then sees whether the satellite is there and has nothing else. */
     void step(Duration timeout) throws SQLException, ApplyFailure, InterruptedException {
         List<ConsumerRecord<byte[], byte[]>> records = log.poll(timeout);
         boolean idle = pipeline == null || pipeline.isIdle();
         if (records.isEmpty() && idle) {
             metrics.behind(null);
-            session.text("SELECT 1");
+            continuity.idle(session.executed());
             return;
         }
         for (ConsumerRecord<byte[], byte[]> record : records) {

@@ -18,6 +18,7 @@ final class PipelineSession implements Watched {
     private final Packet packet = new Packet();
     private final Packet content = new Packet();
     private ByteString formatDescription = ByteString.EMPTY;
+    /** What row events before were replayed under; null if the session is at its baseline. */
     private Map<String, String> altered;
     Task task;
     Script script;
@@ -34,12 +35,14 @@ final class PipelineSession implements Watched {
     /** The COMMIT of what was executed here; may share its packet with what follows. */
     void addCommit(Runnable committed) {
         packet.add("COMMIT", committed);
-        restore();
     }
 
-    /** BINLOG sets session variables from the events' flags. */
-    private void restore() {
-        if (altered != null) {
+    /**
+     * BINLOG sets session variables from the events' flags. Row events bring all of them again, so that only what was set besides
+     * must go before more row events: one SET of nine costs as much as the replay of a row.
+     */
+    private void leaveFor(Map<String, String> next) {
+        if (altered != null && (next == null || !next.keySet().containsAll(altered.keySet()))) {
             packet.add(SessionSettings.leave(altered, cascadesAreLogged));
             altered = null;
         }
@@ -49,7 +52,7 @@ final class PipelineSession implements Watched {
         expected.clear();
         packet.add("ROLLBACK");
         packet.add("SET gtid_next='AUTOMATIC'");
-        restore();
+        leaveFor(null);
         send();
     }
 
@@ -73,8 +76,10 @@ final class PipelineSession implements Watched {
             content.add("SET gtid_next='AUTOMATIC'");
             content.addBinlog(List.of(formatDescription));
         } else {
-            altered = script.isRaw() ? script.settings() : null;
+            Map<String, String> settings = script.isRaw() ? script.settings() : null;
+            leaveFor(settings);
             script.addTo(content, packetBytes);
+            altered = settings;
         }
     }
 

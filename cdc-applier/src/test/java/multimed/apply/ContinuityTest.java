@@ -95,4 +95,16 @@ class ContinuityTest {
         c.epochStarted(epoch(UUID + ":1-5"));
         assertTrue(c.wants(part(6, 5L)));
     }
+
+    @Test
+    void whatASatelliteHasOfItsOwnIsForeignWhileNothingIsOnItsWay() {
+        Continuity c = satelliteAt(UUID + ":1-4");
+        c.idle(GtidSet.parse(UUID + ":1-4"));
+        c.epochStarted(epoch(UUID + ":1-4"));
+        assertTrue(c.wants(part(5, null)));
+        c.written(Gtid.parse(gtid(5)));
+        c.idle(GtidSet.parse(UUID + ":1-5"));
+        String foreign = "ffffffff-0000-0000-0000-000000000001:1";
+        assertDivergence(Divergence.Reason.FOREIGN, UUID + ":1-5", () -> c.idle(GtidSet.parse(UUID + ":1-5," + foreign)));
+    }
 }

@@ -13,6 +13,7 @@ import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.UUID;
+import multimed.log.proto.ColumnType;
 import multimed.log.proto.LogRecord;
 import multimed.log.proto.Raw;
 import multimed.log.proto.Statement;
@@ -129,6 +130,37 @@ class RawAndStatementIT {
         assertEquals(List.of(), wrong);
         assertEquals(master.rows("SELECT * FROM side.t ORDER BY id"), satellite.rows("SELECT * FROM side.t ORDER BY id"));
         assertTrue(satellite.has(TestRecords.UUID + ":900001-" + (900_000 + count)));
+    }
+
+    /** One session: row events under a time zone, then others without, then others again and literals. */
+    @Test
+    void whatRowEventsAreReplayedUnderEndsWithThem() throws Exception {
+        both("CREATE DATABASE zones", "CREATE TABLE zones.t (id INT PRIMARY KEY, ts TIMESTAMP, h INT AS (HOUR(ts)) STORED)",
+                "CREATE TABLE zones.plain (id INT PRIMARY KEY, ts TIMESTAMP)");
+        master.run("SET GLOBAL binlog_checksum = NONE", "FLUSH BINARY LOGS");
+        for (int i = 1; i <= 4; i++) {
+            master.run("SET time_zone = '+00:00'; INSERT INTO zones.t (id, ts) VALUES (" + i + ", '2026-01-01 12:00:00')");
+        }
+        List<LogRecord> events = rowTransactions();
+        applier.close();
+        try (PipelineFixture one = new PipelineFixture(satellite, 1)) {
+            one.submit(under("+05:00", events.get(0)), 0);
+            one.submit(events.get(1), 0);
+            one.submit(under("+03:00", events.get(2)), 0);
+            one.submit(under("+02:00", events.get(3)), 0);
+            one.submit(TestRecords.rows(910_001, TestRecords.table("zones", "plain", TestRecords.key("id", ColumnType.SIGNED),
+                    TestRecords.column("ts", ColumnType.TIMESTAMP)),
+                    TestRecords.insert(TestRecords.signed(1), TestRecords.text("2026-01-01 12:00:00"))), 0);
+            one.drain();
+        } finally {
+            applier = new WriterFixture(satellite);
+        }
+        assertEquals(List.of(List.of("17"), List.of("12"), List.of("15"), List.of("14")), satellite.rows("SELECT h FROM zones.t ORDER BY id"));
+        assertEquals("1767268800", satellite.text("SELECT UNIX_TIMESTAMP(ts) FROM zones.plain"));
+    }
+
+    private static LogRecord under(String timeZone, LogRecord record) {
+        return record.toBuilder().setRaw(record.getRaw().toBuilder().putSession("time_zone", timeZone)).build();
     }
 
     private static void readPrefixes(List<String> wrong, int count) {
