@@ -103,7 +103,7 @@ def steady(stack, sysbench, settings, rate):
         load.terminate()
         output = load.communicate()[0]
         if not lasted:
-            say(f"the machine does not sustain {rate} transactions/s: {output.strip().splitlines()[-1]}")
+            say(f"the machine does not sustain {rate} transactions/s: {(output.strip().splitlines() or ['no output'])[-1]}")
         catch_up(stack)
     return steady_figures(probes, before, after)
 

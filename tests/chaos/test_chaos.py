@@ -65,7 +65,8 @@ def repair(stack, service):
     stack.await_satellites(120)
 
 
-def test_an_applier_that_leaves_rows_out_loses_commits(judged):
+def test_an_applier_that_leaves_rows_out_loses_commits(stack, judged):
+    stack.await_debezium()  # what goes raw comes whole
     broken = judged("applier-1", {"APPLIER_TEST_SKIP_ROW_EVERY": "5"}, updates=False)
     assert broken.kind == "lost" and "satellite-1" in str(broken), broken
 

@@ -90,6 +90,7 @@ def test_a_read_only_transaction_moves_while_it_has_read_nothing(stack, table):
             return cursor
         with stack.paused("applier-2", "java"):  # satellite-2 is behind: all of them begin on satellite-1
             stack.sql("master", "UPDATE app.items SET n = 90 WHERE id = 9")
+            stack.wait_for(lambda: stack.contains("satellite-1", stack.gtid("master")), 30, "satellite-1 to be there")
             before = stack.metrics().total("gtid_gate_fallbacks_total")
             unread = {name: open_session(statements) for name, statements in OPENINGS.items()}
             started = open_session(["START TRANSACTION READ ONLY"])
@@ -232,6 +233,7 @@ def test_a_satellite_whose_row_differs_is_found_and_cloned_again(stack, table, w
 
 
 def test_a_satellite_with_a_transaction_of_its_own_is_found_while_nothing_happens(stack, table, wait_for):
+    wait_for(lambda: stack.page("applier-1", "/ready")[0] == 200, 30, "the applier to follow")
     before = stack.incarnation("satellite-1")
     with stack.admin_connect("satellite-1") as connection, connection.cursor() as cursor:
         cursor.execute("SET gtid_next = 'ffffffff-0000-0000-0000-000000000002:1'")

@@ -110,20 +110,21 @@ def test_a_new_epoch_is_written_at_each_start_of_capture(stack, wait_for):
 
 
 def test_what_capture_finds_after_a_pause_goes_without_debezium(stack, load, wait_for):
-    """More than a second behind: raw, so that it gets to the present soon; there, rows again."""
-    def counted(name, **labels):
-        return stack.metrics("capture").total(name, **labels)
+    """Two seconds behind: raw, so that it gets to the present soon; there, rows again."""
+    def without():
+        metrics, name = stack.metrics("capture"), "multimed_capture_raw_total"
+        return metrics.total(name, reason="catching_up") if name in metrics.names() else 0  # there is none before the first
+    stack.await_debezium()
+    before = without()
     with load(stack) as writers:
         writers.await_commits(20)
         with stack.paused("capture", "java"):
             since = time.monotonic()
-            writers.await_commits(200)
-            wait_for(lambda: time.monotonic() - since > 2, 10, "what waits to be old")
-        stack.await_satellites(90)
-        assert counted("multimed_capture_raw_total", reason="catching_up") > 0
-        assert counted("multimed_capture_debezium_restarts_total", reason="behind") > 0
-        rows = counted("multimed_capture_transactions_total", kind="rows")
-        wait_for(lambda: counted("multimed_capture_transactions_total", kind="rows") > rows, 90, "Debezium's rows in the log again")
+            writers.await_commits(20)
+            wait_for(lambda: time.monotonic() - since > 3, 10, "what waits to be old")
+    stack.await_satellites(90)
+    assert without() > before
+    stack.await_debezium()
     writers.assert_all_acknowledged_are_there("master", *stack.satellites)
     assert_log_equals_binlog(stack)
 

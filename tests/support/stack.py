@@ -9,6 +9,7 @@ import os
 import pathlib
 import signal
 import threading
+import time
 import urllib.error
 import urllib.request
 
@@ -196,6 +197,18 @@ class Stack:
         the stack serves. Without settings: back to what the test stack has."""
         containers.compose("up", "-d", "--no-build", "--no-deps", "--force-recreate", *services, env=settings)
         wait_for(self._serves, 90, f"the stack to serve with {services} recreated")
+
+    def await_debezium(self):
+        """Until rows go into the log: after its start, or when it was behind, capture goes without Debezium for a while."""
+        def rows():
+            return self.metrics("capture").total("multimed_capture_transactions_total", kind="rows")
+        self.sql("master", "CREATE TABLE IF NOT EXISTS app.awaiting_debezium (id BIGINT PRIMARY KEY)")
+        before = rows()
+
+        def gone_by():
+            self.sql("master", "INSERT INTO app.awaiting_debezium VALUES (%s)", (time.time_ns(),))
+            return rows() > before
+        wait_for(gone_by, 90, "Debezium's rows in the log")
 
     # --- faults -----------------------------------------------------------------------------------------------
 

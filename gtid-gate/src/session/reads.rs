@@ -80,6 +80,9 @@ impl Session {
         work: &mut Work,
         opening: &[String],
     ) -> Result<Answer, Fault> {
+        if work.shape() == Shape::Results {
+            self.tell_next_to_master().await?;
+        }
         if !opening.is_empty() {
             self.open_on_master(opening).await?;
         }
@@ -205,7 +208,7 @@ impl Session {
         let within = self.shared.config.server_timeout;
         match bounded(within, self.make_ready(&mut backend)).await {
             Ok(()) => {}
-            Err(BackendError::Sql(error)) => {
+            Err(BackendError::Sql(error)) if !SqlError::is_server_going(error.code) => {
                 self.satellites.insert(id, backend);
                 return Err(Fault::Sql(error));
             }
@@ -222,22 +225,25 @@ impl Session {
                 }
                 Ok(answer)
             }
-            Err(Failed::Prepare(error)) => {
+            Err(Failed::Prepare(error)) if !SqlError::is_server_going(error.code) => {
                 self.satellites.insert(id, backend);
                 Err(Fault::Sql(error))
             }
-            Err(Failed::Relay(RelayError::NothingSent(_))) if self.can_move(id, work) => {
+            Err(Failed::Relay(RelayError::NothingSent(_)) | Failed::Prepare(_))
+                if self.can_move(id, work) =>
+            {
                 self.move_unread(id, work).await
             }
             Err(failed) => Err(self.satellite_failed(&server, &backend, failed)),
         }
     }
 
-    /// Whether the client can have seen nothing of the transaction on this satellite; a cursor's rows are with the server
-    /// that opened it.
+    /// Whether the client can have seen nothing of the transaction on this satellite. Commands about a prepared statement
+    /// or a cursor name it as that satellite does.
     fn can_move(&self, id: usize, work: &Work) -> bool {
         let unread = self.state.tx == Tx::OnSatellite(id) && !self.state.opening.is_empty();
-        unread && work.repeatable() && work.shape() != Shape::Rows
+        let fits = matches!(work.shape(), Shape::Results | Shape::Prepare { .. });
+        unread && fits && work.repeatable()
     }
 
     /// The satellite is gone, and has sent nothing of this answer.
@@ -248,11 +254,14 @@ impl Session {
         let opening = std::mem::take(&mut self.state.opening);
         self.state.tx = Tx::Pending;
         self.shared.metrics.moved_reads.inc();
-        let answer = self.read(work, &opening).await?;
+        let answer = self.read(work, &opening).await;
+        if answer.is_err() && self.state.tx == Tx::Pending {
+            self.state.tx = Tx::Lost;
+        }
         if work.shape() != Shape::Results {
             self.state.opening = opening;
         }
-        Ok(answer)
+        answer
     }
 
     /// Something of the gate's own, within a transaction on a satellite.

@@ -14,8 +14,8 @@ use crate::classify::Class;
 use crate::error::SqlError;
 use crate::response::Shape;
 
-/// Statements of a transaction that has read nothing, beyond which it no longer moves to another satellite.
-const MAX_OPENING: usize = 32;
+/// Bytes of statements of a transaction that has read nothing, beyond which it no longer moves to another satellite.
+const MAX_OPENING: usize = 4096;
 
 /// A statement and what classification says about it.
 pub(super) struct Statement<'a> {
@@ -197,7 +197,7 @@ impl Session {
         if !opening.is_empty() && answer.error.is_none() {
             opening.push(sql.to_owned());
         }
-        if opening.len() > MAX_OPENING {
+        if opening.iter().map(String::len).sum::<usize>() > MAX_OPENING {
             opening.clear();
         }
         self.state.opening = opening;
@@ -218,7 +218,8 @@ impl Session {
             }
             Class::Read | Class::ShowWarnings => {
                 let answer = self.on_satellite(id, &mut work).await?;
-                if answer.error.is_none() && *statement.class == Class::Read {
+                let moved = self.state.tx != Tx::OnSatellite(id);
+                if answer.error.is_none() && *statement.class == Class::Read && !moved {
                     self.count_read(id);
                 }
                 Ok(())
@@ -232,7 +233,11 @@ impl Session {
                 self.outside(statement, work).await
             }
             Class::Write(reason) => match inside(reason, statement.sql) {
-                Inside::Satellite => self.on_satellite(id, &mut work).await.map(drop),
+                Inside::Satellite => {
+                    // What such a function does may not be undone with the transaction: never run again elsewhere.
+                    self.state.opening.clear();
+                    self.on_satellite(id, &mut work).await.map(drop)
+                }
                 Inside::Master => {
                     let last = self.state.last.clone();
                     let done = self.on_master(&mut work).await.map(drop);

@@ -18,6 +18,7 @@ final class Continuity {
     private GtidSet executed;
     private boolean written;
     private boolean afterEpochStart;
+    private boolean foreignWhileIdle;
     private Divergence unlessCorrected;
 
     Continuity(GtidSet executed) {
@@ -28,11 +29,16 @@ final class Continuity {
         return executed;
     }
 
-    /** The satellite's own word, while nothing is on its way to it. */
+    /**
+     * The satellite's own word, while nothing is on its way to it and the log has nothing. The first time may be too early: a COMMIT of
+     * the session before can still arrive, of what the log is about to bring.
+     */
     void idle(GtidSet now) {
-        if (!executed.containsAll(now)) {
+        boolean foreign = !executed.containsAll(now);
+        if (foreign && foreignWhileIdle) {
             throw new Divergence(Divergence.Reason.FOREIGN, executed, "foreign=" + now.minus(executed));
         }
+        foreignWhileIdle = foreign;
     }
 
     void epochStarted(EpochStarted start) {
@@ -77,5 +83,6 @@ final class Continuity {
     void written(Gtid gtid) {
         executed = executed.add(gtid);
         written = true;
+        foreignWhileIdle = false;
     }
 }

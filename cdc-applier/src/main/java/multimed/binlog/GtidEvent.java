@@ -12,16 +12,18 @@ import multimed.log.Gtid;
 /**
  * Start of a transaction, plain or tagged (MySQL 8.3 and later).
  *
- * @param commitTimeMicros when the master committed, microseconds since 1970 UTC
+ * @param commitTimeMicros when it was committed first, microseconds since 1970 UTC; a transaction that the master got from elsewhere keeps that
+ * @param committedHereMicros when the master committed it
  * @param transactionBytes length of the whole transaction in the binlog, this event included
  * @param sequenceNumber counts the transactions of a binlog file from 1
  * @param lastCommitted sequence number of the newest transaction of the same file that this one may conflict with
  */
-public record GtidEvent(Gtid gtid, long commitTimeMicros, long transactionBytes, long sequenceNumber, long lastCommitted) {
+public record GtidEvent(
+        Gtid gtid, long commitTimeMicros, long committedHereMicros, long transactionBytes, long sequenceNumber, long lastCommitted) {
 
     /** Of a transaction whose place in the log is not that of its changes in the binlog. */
     public GtidEvent withoutClock() {
-        return new GtidEvent(gtid, commitTimeMicros, transactionBytes, 0, 0);
+        return new GtidEvent(gtid, commitTimeMicros, committedHereMicros, transactionBytes, 0, 0);
     }
 
     public static GtidEvent parse(BinlogEvent event) {
@@ -36,14 +38,14 @@ public record GtidEvent(Gtid gtid, long commitTimeMicros, long transactionBytes,
 
     private static GtidEvent plain(ByteArrayInputStream in) throws IOException {
         GtidEventData data = new GtidEventDataDeserializer().deserialize(in);
-        return new GtidEvent(gtid(data.getMySqlGtid()), data.getOriginalCommitTimestamp(), data.getTransactionLength(),
-                data.getSequenceNumber(), data.getLastCommitted());
+        return new GtidEvent(gtid(data.getMySqlGtid()), data.getOriginalCommitTimestamp(), data.getImmediateCommitTimestamp(),
+                data.getTransactionLength(), data.getSequenceNumber(), data.getLastCommitted());
     }
 
     private static GtidEvent tagged(ByteArrayInputStream in) throws IOException {
         GtidTaggedEventData data = new GtidTaggedEventDataDeserializer().deserialize(in);
-        return new GtidEvent(gtid(data.getMySqlGtid()), data.getOriginalCommitTimestamp(), data.getTransactionLength(),
-                data.getSequenceNumber(), data.getLastCommitted());
+        return new GtidEvent(gtid(data.getMySqlGtid()), data.getOriginalCommitTimestamp(), data.getImmediateCommitTimestamp(),
+                data.getTransactionLength(), data.getSequenceNumber(), data.getLastCommitted());
     }
 
     private static Gtid gtid(MySqlGtid gtid) {

@@ -34,15 +34,15 @@ import org.slf4j.LoggerFactory;
  * transaction longer than the limit         streamed raw as it comes; a rebuild if it turns out not to be replayable
  * any other                                 held until complete, classified, written
  * rows, but Debezium is down, late, differs raw
- * capture is a second behind the master     raw, without Debezium, until it is there again
+ * capture is two seconds behind the master  raw, without Debezium, until it is there again
  * </pre>
  */
 final class Sequencer implements Spine.Sink {
     private static final Logger log = LoggerFactory.getLogger(Sequencer.class);
 
     /** Since a transaction's commit: younger, and capture is at the master's present; older, and it is behind. */
-    private static final long FRESH_MICROS = 200_000;
-    private static final long BEHIND_MICROS = 1_000_000;
+    private static final long FRESH_MICROS = 500_000;
+    private static final long BEHIND_MICROS = 2_000_000;
 
     private final CaptureConfig config;
     private final Classifier classifier;
@@ -118,7 +118,7 @@ final class Sequencer implements Spine.Sink {
         if (open != null) {
             throw new MalformedEventException(open.gtid() + " has no end in the binlog");
         }
-        long age = System.currentTimeMillis() * 1000 - start.commitTimeMicros();
+        long age = System.currentTimeMillis() * 1000 - start.committedHereMicros();
         if (age < FRESH_MICROS) {
             rowSource.caughtUp();
         } else if (age > BEHIND_MICROS) {

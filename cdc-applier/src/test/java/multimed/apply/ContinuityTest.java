@@ -105,6 +105,7 @@ class ContinuityTest {
         c.written(Gtid.parse(gtid(5)));
         c.idle(GtidSet.parse(UUID + ":1-5"));
         String foreign = "ffffffff-0000-0000-0000-000000000001:1";
+        c.idle(GtidSet.parse(UUID + ":1-5," + foreign));
         assertDivergence(Divergence.Reason.FOREIGN, UUID + ":1-5", () -> c.idle(GtidSet.parse(UUID + ":1-5," + foreign)));
     }
 }
