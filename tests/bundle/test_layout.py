@@ -99,7 +99,7 @@ def test_the_override_file_is_valid_compose(layout, satellites, monkeypatch):
 
 def test_every_mistake_is_reported_at_once(layout):
     status, _, _, err, override = layout(
-        4, SATELLITES="0", SATELLITE_TMPFS="4g", MASTER_MEMORY="lots", GATE_PORT="99999x", STATUS_PORT="16033",
+        4, SATELLITES="0", SATELLITE_TMPFS="4g", MASTER_MEMORY="lots", GATE_PORT="99999x", STATUS_PORT=os.environ["FRONT_PORT"],
         MASTER_CPUS="7", GATE_CPUS="1..2", GATE_WAIT_MS="soon")
     assert status == 64
     for name in ("SATELLITES", "SATELLITE_MEMORY", "MASTER_MEMORY", "GATE_PORT", "STATUS_PORT", "MASTER_CPUS", "GATE_CPUS",

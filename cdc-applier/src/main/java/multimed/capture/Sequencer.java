@@ -34,7 +34,7 @@ import org.slf4j.LoggerFactory;
  * transaction longer than the limit         streamed raw as it comes; a rebuild if it turns out not to be replayable
  * any other                                 held until complete, classified, written
  * rows, but Debezium is down, late, differs raw
- * capture is two seconds behind the master  raw, without Debezium, until it is there again
+ * capture is five seconds behind the master raw, without Debezium, until it is there again
  * </pre>
  */
 final class Sequencer implements Spine.Sink {
@@ -42,7 +42,7 @@ final class Sequencer implements Spine.Sink {
 
     /** Since a transaction's commit: younger, and capture is at the master's present; older, and it is behind. */
     private static final long FRESH_MICROS = 500_000;
-    private static final long BEHIND_MICROS = 2_000_000;
+    private static final long BEHIND_MICROS = 5_000_000;
 
     private final CaptureConfig config;
     private final Classifier classifier;
