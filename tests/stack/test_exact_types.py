@@ -39,10 +39,9 @@ def played(stack):
     stack.sql("master", f"CREATE DATABASE {SCHEMA}")
     player = changelog.Player(stack, SCHEMA)
     player.cursor.execute("SET SESSION time_zone = '+00:00'")
-    player.play("warm", "CREATE TABLE warm (id INT PRIMARY KEY)")
-    await_debezium(stack, player)
     labels = {label for label, *_ in cases(stack)}
     for _ in range(TRIES):
+        stack.await_debezium()
         for case in cases(stack):
             if case[0] in labels:
                 change_all(player, *case)
@@ -51,7 +50,6 @@ def played(stack):
         labels = {label for label in labels if PASSING & {kinds.get(gtid) for gtid in player.gtids[label]}}
         if not labels:
             break
-        await_debezium(stack, player)
         for label in labels:
             del player.gtids[label]
     player.close()
@@ -75,17 +73,6 @@ def charsets(stack):
     found = stack.sql("master", "SELECT character_set_name, maxlen FROM information_schema.character_sets WHERE character_set_name <> 'binary' ORDER BY 1")
     assert len(found) > 35
     return found
-
-
-def await_debezium(stack, player):
-    """Rows go as rows once the engine runs."""
-    number = iter(range(1_000_000))
-
-    def goes_as_rows():
-        player.play("warm", f"INSERT INTO {SCHEMA}.warm VALUES ({next(number)})")
-        last = player.gtids["warm"][-1]
-        return stack.wait_for(lambda: changelog.kinds(stack).get(last), 30, f"{last} in the log") == "rows"
-    stack.wait_for(goes_as_rows, 90, "Debezium to deliver rows")
 
 
 def change_all(player, label, table, definition, values, sql_mode):
