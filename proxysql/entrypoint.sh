@@ -53,7 +53,7 @@ service_password() {
 
 settings() {
   server MASTER master:3306
-  server GATE gate:6034
+  server GATE gate:6035
   if [[ -z ${mistakes[*]-} && ${value[MASTER_HOST]}:${value[MASTER_PORT]} == "${value[GATE_HOST]}:${value[GATE_PORT]}" ]]; then
     mistake "MASTER and GATE are the same server"
   fi

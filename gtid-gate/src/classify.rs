@@ -4,6 +4,8 @@
 //! current schema, temporary tables). Must never: call `Read` what could write, lock, or answer differently
 //! on a satellite that is fresh enough. What is not understood goes to the master.
 
+use crate::policy::{self, BadChoice, Choice};
+
 mod functions;
 mod lex;
 mod parse;
@@ -71,18 +73,52 @@ pub enum SetItem {
     Charset(String),
     /// Lower case, as MySQL compares them.
     UserVariable(String),
+    /// A user variable that the gate itself listens to: one of `policy::NAMES`.
+    Choice {
+        name: &'static str,
+        value: ChoiceValue,
+    },
     /// Changes the server or accounts, nothing of this session.
     Global,
     /// Changes the session in a way that can't be carried to another server.
     Other,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChoiceValue {
+    /// A literal; nothing for NULL.
+    Said(Option<String>),
+    /// To be asked from the server that has computed it.
+    Computed,
+}
+
 /// Classifies a statement that a client with a UTF-8 character set sent.
 pub fn classify(sql: &str) -> Class {
+    classify_with_hints(sql).0
+}
+
+/// The same, with what its comments choose for its reads.
+pub fn classify_with_hints(sql: &str) -> (Class, Result<Choice, BadChoice>) {
     match lex::tokens(sql) {
-        Ok(list) => statement::classify(tokens::Tokens { sql, list: &list }),
-        Err(lex::Unclear(reason)) => Class::Write(reason),
+        Ok(lexed) => {
+            let list = &lexed.tokens;
+            let class = statement::classify(tokens::Tokens { sql, list });
+            (class, hints(&lexed.comments))
+        }
+        Err(lex::Unclear(reason)) => (Class::Write(reason), Ok(Choice::default())),
     }
+}
+
+/// What is said first counts.
+fn hints(comments: &[&[u8]]) -> Result<Choice, BadChoice> {
+    let mut chosen = Choice::default();
+    for comment in comments {
+        let text = std::str::from_utf8(comment).ok();
+        if let Some(choice) = text.and_then(policy::hint) {
+            chosen = chosen.and_then(choice?);
+        }
+    }
+    Ok(chosen)
 }
 
 /// Classifies what a client with `charset` (MySQL's name of character_set_client) sent. Other character sets

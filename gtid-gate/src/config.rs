@@ -3,7 +3,9 @@
 //! In: environment variables (and the files that `NAME_FILE` points to). Out: a `Config`, or every mistake at once.
 //! Must never: stop at the first mistake, or show a secret.
 
+use crate::policy::{self, AfterWait, Choice, Level, Policy};
 use crate::scramble::Password;
+use std::collections::HashMap;
 use std::{net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
 
 pub struct Config {
@@ -13,7 +15,12 @@ pub struct Config {
     pub satellites: Vec<Address>,
     pub user: String,
     pub password: Password,
-    pub wait: Duration,
+    /// What reads are promised where nobody chooses otherwise.
+    pub policy: Policy,
+    /// What users choose.
+    pub users: HashMap<String, Choice>,
+    /// For proxies that let clients share connections.
+    pub proxy_listen: SocketAddr,
     pub fallback_limit: usize,
     pub fallback_queue: Duration,
     pub password_ttl: Duration,
@@ -27,8 +34,35 @@ pub struct Config {
     pub workers: usize,
     pub tls_files: Option<(PathBuf, PathBuf)>,
     pub log: String,
-    pub skip_freshness: bool,
+    /// For tests only: the promise that this gate does not keep.
+    pub broken: Option<Broken>,
 }
+
+/// What a gate that is broken on purpose leaves out, so that tests can show that they would find it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Broken {
+    /// Any live satellite counts as fresh.
+    Freshness,
+    /// A session's own changes need not be there.
+    OwnChanges,
+    /// What a session saw need not be there.
+    Seen,
+    /// A bound is not looked at.
+    Bound,
+    /// The reads of a read-only transaction run on their own.
+    Snapshot,
+    /// When the master does not answer, nothing is required of a satellite.
+    Master,
+}
+
+const BROKEN: [(&str, Broken); 6] = [
+    ("freshness", Broken::Freshness),
+    ("own_changes", Broken::OwnChanges),
+    ("seen", Broken::Seen),
+    ("bound", Broken::Bound),
+    ("snapshot", Broken::Snapshot),
+    ("master", Broken::Master),
+];
 
 /// `host:port` of a server; the host may be a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,6 +143,54 @@ impl Settings<'_> {
         Duration::from_millis(self.number(name, default, smallest, 3_600_000) as u64)
     }
 
+    fn level(&mut self, name: &str, default: &str) -> Level {
+        let text = self.text(name, default);
+        policy::level(&text).unwrap_or_else(|| {
+            let expected = "expected strong, session, bounded:<ms> or eventual";
+            self.mistake(name, format_args!("{expected}, got {text:?}"));
+            Level::Strong
+        })
+    }
+
+    fn after_wait(&mut self, name: &str, default: &str) -> AfterWait {
+        let text = self.text(name, default);
+        policy::after_wait(&text).unwrap_or_else(|| {
+            self.mistake(name, format_args!("expected master or error, got {text:?}"));
+            AfterWait::Master
+        })
+    }
+
+    fn broken(&mut self, name: &str) -> Option<Broken> {
+        let text = self.given(name)?;
+        let found = BROKEN.iter().find(|(n, _)| *n == text).map(|(_, b)| *b);
+        if found.is_none() {
+            let known = BROKEN.map(|(n, _)| n).join(", ");
+            self.mistake(name, format_args!("expected one of {known}, got {text:?}"));
+        }
+        found
+    }
+
+    /// `user: consistency=session wait_ms=50; other: after_wait=error`
+    fn users(&mut self, name: &str) -> HashMap<String, Choice> {
+        let list = self.text(name, "");
+        let mut users = HashMap::new();
+        for item in list.split(';').map(str::trim).filter(|i| !i.is_empty()) {
+            let Some((user, choice)) = item.split_once(':') else {
+                self.mistake(name, format_args!("{item:?} is not user: choice …"));
+                continue;
+            };
+            match Choice::parse(choice) {
+                Ok(choice) => {
+                    if users.insert(user.trim().to_owned(), choice).is_some() {
+                        self.mistake(name, format_args!("{:?} stands there twice", user.trim()));
+                    }
+                }
+                Err(what) => self.mistake(name, format_args!("{:?}: {what}", user.trim())),
+            }
+        }
+        users
+    }
+
     fn listen(&mut self, name: &str, default: &str) -> SocketAddr {
         let parsed = self.parsed(name, default, "an address and port like 0.0.0.0:6034");
         parsed.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)))
@@ -145,17 +227,6 @@ impl Settings<'_> {
             self.mistake(name, what);
         }
         Password::new(secret.unwrap_or_default().into_bytes())
-    }
-
-    fn flag(&mut self, name: &str) -> bool {
-        match self.text(name, "0").as_str() {
-            "0" => false,
-            "1" => true,
-            other => {
-                self.mistake(name, format_args!("expected 0 or 1, got {other:?}"));
-                false
-            }
-        }
     }
 
     fn tls_files(&mut self) -> Option<(PathBuf, PathBuf)> {
@@ -199,11 +270,17 @@ impl Config {
         let config = Self {
             listen: s.listen("GATE_LISTEN", "0.0.0.0:6034"),
             status_listen: s.listen("GATE_STATUS_LISTEN", "0.0.0.0:8080"),
+            proxy_listen: s.listen("GATE_PROXY_LISTEN", "0.0.0.0:6035"),
             master: master(&mut s),
             satellites: s.addresses("GATE_SATELLITES", "satellite-1:3306,satellite-2:3306"),
             user: s.text("GATE_USER", "multimed_gate"),
             password: s.secret("GATE_PASSWORD"),
-            wait: s.millis("GATE_WAIT_MS", 100, 0),
+            policy: Policy {
+                level: s.level("GATE_CONSISTENCY", "strong"),
+                wait: s.millis("GATE_WAIT_MS", 100, 0),
+                after_wait: s.after_wait("GATE_AFTER_WAIT", "master"),
+            },
+            users: s.users("GATE_USERS"),
             fallback_limit: s.number("GATE_FALLBACK_LIMIT", 16, 0, 100_000),
             fallback_queue: s.millis("GATE_FALLBACK_QUEUE_MS", 1000, 0),
             password_ttl: Duration::from_secs(
@@ -219,7 +296,7 @@ impl Config {
             workers: s.number("GATE_WORKERS", default_workers(), 1, 1024),
             tls_files: s.tls_files(),
             log: s.text("GATE_LOG", "info"),
-            skip_freshness: s.flag("GATE_TEST_SKIP_FRESHNESS"),
+            broken: s.broken("GATE_TEST_BREAK"),
         };
         config.contradictions(&mut s);
         if s.mistakes.is_empty() {
@@ -230,8 +307,16 @@ impl Config {
     }
 
     fn contradictions(&self, s: &mut Settings<'_>) {
-        if self.listen == self.status_listen && self.listen.port() != 0 {
-            s.mistake("GATE_STATUS_LISTEN", "is the same as GATE_LISTEN");
+        let named = [
+            ("GATE_LISTEN", self.listen),
+            ("GATE_STATUS_LISTEN", self.status_listen),
+            ("GATE_PROXY_LISTEN", self.proxy_listen),
+        ];
+        for (at, (name, address)) in named.iter().enumerate() {
+            let same = named[..at].iter().find(|(_, other)| other == address);
+            if let Some((other, _)) = same.filter(|_| address.port() != 0) {
+                s.mistake(name, format_args!("is the same as {other}"));
+            }
         }
         if self.satellites.contains(&self.master) {
             s.mistake(
@@ -272,8 +357,9 @@ mod tests {
     fn a_password_is_all_that_has_no_default() {
         let config = read(&[("GATE_PASSWORD", "x")]).ok().unwrap();
         assert_eq!(config.satellites.len(), 2);
-        assert_eq!(config.wait, Duration::from_millis(100));
-        assert!(!config.skip_freshness);
+        assert_eq!(config.policy.wait, Duration::from_millis(100));
+        assert_eq!(config.policy.level, Level::Strong);
+        assert!(config.broken.is_none());
     }
 
     #[test]
@@ -283,7 +369,7 @@ mod tests {
             ("GATE_WAIT_MS", "-1"),
             ("GATE_SATELLITES", "a:1,a:1,:3306"),
             ("GATE_TLS_CERT_FILE", "/x"),
-            ("GATE_TEST_SKIP_FRESHNESS", "yes"),
+            ("GATE_TEST_BREAK", "yes"),
             ("GATE_PASSWORD", "secret-a"),
             ("GATE_PASSWORD_FILE", "/x"),
         ])
@@ -298,9 +384,28 @@ mod tests {
         let settings = [
             ("GATE_PASSWORD", "x"),
             ("GATE_LISTEN", "0.0.0.0:8080"),
+            ("GATE_PROXY_LISTEN", "0.0.0.0:8080"),
             ("GATE_SATELLITES", "master:3306"),
         ];
-        assert_eq!(read(&settings).err().unwrap().len(), 2);
+        assert_eq!(read(&settings).err().unwrap().len(), 3);
+    }
+
+    #[test]
+    fn users_choose_what_their_reads_are_promised() {
+        let users = "web: consistency=session; report:consistency=bounded:5000,after_wait=error;";
+        let config = read(&[("GATE_PASSWORD", "x"), ("GATE_USERS", users)]);
+        let users = config.ok().unwrap().users;
+        assert_eq!(users["web"].level, Some(Level::Session));
+        let report = users["report"];
+        assert_eq!(report.level, Some(Level::Bounded(Duration::from_secs(5))));
+        assert_eq!(report.after_wait, Some(AfterWait::Error));
+        let wrong = [
+            ("GATE_PASSWORD", "x"),
+            ("GATE_CONSISTENCY", "stong"),
+            ("GATE_AFTER_WAIT", "retry"),
+            ("GATE_USERS", "web; a: level=x; b: ; b: wait_ms=1"),
+        ];
+        assert_eq!(read(&wrong).err().unwrap().len(), 5);
     }
 
     #[test]

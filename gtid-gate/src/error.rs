@@ -29,6 +29,11 @@ impl SqlError {
         Self::new(1105, "HY000", format!("gtid-gate: {message}"))
     }
 
+    /// A choice of consistency that is not understood.
+    pub fn bad_choice(error: crate::policy::BadChoice) -> Self {
+        Self::new(1231, "42000", format!("gtid-gate: {error}"))
+    }
+
     pub fn access_denied(user: &str, host: &str, with_password: bool) -> Self {
         let using = if with_password { "YES" } else { "NO" };
         let text = format!("Access denied for user '{user}'@'{host}' (using password: {using})");

@@ -1,31 +1,37 @@
 //! Which server may answer a read now.
 //!
-//! In: when a read arrives, and which server answered its session's previous one. Out: a satellite that has all the
+//! In: when a read arrives, what it was promised, and what its session saw before. Out: a satellite that has all the
 //! read must see, or leave to use the master, or a clear error.
-//! Must never: admit a satellite whose position does not contain what is required, or answer from what was asked
-//! before the read arrived.
+//! Must never: admit a satellite whose position does not contain what is required, or answer `strong` from what was
+//! asked before the read arrived.
 
 mod decision;
+mod seen;
 
-use crate::config::Config;
+use crate::config::{Broken, Config};
 use crate::error::SqlError;
 use crate::gtid::GtidSet;
 use crate::master_questions::MasterQuestions;
 use crate::metrics::Metrics;
+use crate::policy::{AfterWait, Level, Policy};
 use crate::servers::{Incarnation, Position, Role, Running, Server, Servers, Waiter, Waiting};
-use decision::{Candidate, choose, required};
+use decision::{Candidate, Floor, Least, Need};
+pub use seen::{Place, Seen, Told};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-/// The server that answered a session's last statement, and when: what the session saw is in there.
-#[derive(Debug, Clone)]
-pub struct LastRead {
-    pub server: usize,
-    pub role: Role,
-    pub incarnation: Incarnation,
-    pub answered: Instant,
+/// How old a server's position may be before a session that could leave a busier server has it asked again.
+const WORTH_ASKING: Duration = Duration::from_millis(10);
+
+/// What a read brings along.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    pub policy: Policy,
+    pub seen: &'a Seen,
+    /// Servers that failed this read already.
+    pub excluded: &'a [usize],
 }
 
 /// Leave to read, to be kept until the answer is through.
@@ -48,10 +54,11 @@ pub struct Gate {
     pub servers: Servers,
     questions: MasterQuestions,
     metrics: Arc<Metrics>,
-    wait: Duration,
+    /// How long a session that changes to the master waits until the master shows what the session saw.
+    patience: Duration,
     fallback_places: Arc<Semaphore>,
     fallback_queue: Duration,
-    skip_freshness: bool,
+    broken: Option<Broken>,
     /// Where the next session begins to look, so that equally loaded satellites share the sessions.
     turn: AtomicUsize,
 }
@@ -67,34 +74,182 @@ impl Gate {
             servers,
             questions,
             metrics,
-            wait: config.wait,
+            patience: config.policy.wait + config.fallback_queue,
             fallback_places: Arc::new(Semaphore::new(config.fallback_limit)),
             fallback_queue: config.fallback_queue,
-            skip_freshness: config.skip_freshness,
+            broken: config.broken,
             turn: AtomicUsize::new(0),
         }
     }
 
-    /// Leave for a read that has just arrived. `excluded`: servers that failed this read already.
-    pub async fn admit(
-        &self,
-        last: Option<&LastRead>,
-        excluded: &[usize],
-    ) -> Result<Leave, SqlError> {
-        if self.live(excluded).next().is_none() {
-            return self.fall_back(last).await;
+    /// Leave for a read that has just arrived.
+    pub async fn admit(&self, read: Request<'_>) -> Result<Leave, SqlError> {
+        let level = read.policy.level;
+        self.metrics.levels.with_label_values(&[level.name()]).inc();
+        if read.policy.after_wait == AfterWait::Master && self.live(read.excluded).next().is_none()
+        {
+            return self.fall_back(read).await;
         }
-        if self.skip_freshness {
-            return match self.pick(None, last, excluded) {
+        if self.is_broken(Broken::Freshness) || level == Level::Eventual {
+            let need = Need::default();
+            return match self.pick(&need, read) {
                 Some(leave) => Ok(leave),
-                None => self.fall_back(last).await,
+                None => self.wait_then_pick(need, read).await,
             };
         }
-        let master = self.ask_master().await?;
-        self.seek(&master, excluded);
-        match self.pick(Some(&master), last, excluded) {
+        let need = match level {
+            Level::Strong => None,
+            _ => Some(self.known_need(read).await?),
+        };
+        if let Some(need) = &need
+            && let Some(leave) = self.pick(need, read)
+        {
+            self.look_for_lighter(&leave, read);
+            return Ok(leave);
+        }
+        let need = match need {
+            Some(need) if level == Level::Session && !need.is_open() => need,
+            _ => {
+                let asked = self
+                    .ask_master(read.policy.wait + self.fallback_queue)
+                    .await;
+                if asked.is_err() && self.is_broken(Broken::Master) {
+                    return self.wait_then_pick(Need::default(), read).await;
+                }
+                let master = asked?;
+                self.seek(&master, read.excluded);
+                self.need(read, Some(master))
+            }
+        };
+        match self.pick(&need, read) {
             Some(leave) => Ok(leave),
-            None => self.wait_then_pick(&master, last, excluded).await,
+            None => self.wait_then_pick(need, read).await,
+        }
+    }
+
+    /// What `session` and `bounded` need, as far as that is known without asking the master.
+    async fn known_need(&self, read: Request<'_>) -> Result<Need, SqlError> {
+        if let Level::Bounded(bound) = read.policy.level {
+            self.keep_up(bound, read.excluded);
+        } else if self.servers.master.position().is_none() {
+            // Out of reach for all that is known: `session` promises nothing without a master.
+            let asked = self
+                .ask_master(read.policy.wait + self.fallback_queue)
+                .await;
+            if !self.is_broken(Broken::Master) {
+                asked?;
+            }
+        }
+        Ok(self.need(read, None))
+    }
+
+    /// Has master and satellites asked often enough that reads with this bound need not wait while satellites lag less.
+    fn keep_up(&self, bound: Duration, excluded: &[usize]) {
+        let often = bound / 4;
+        let Some(master) = self.servers.master.position() else {
+            return;
+        };
+        if master.asked.elapsed() >= often {
+            self.questions.nudge();
+        }
+        self.live(excluded)
+            .filter(|(_, known)| {
+                let old = known.as_of.is_none_or(|at| at.elapsed() >= often);
+                old && known.as_of.is_none_or(|at| at < master.asked)
+            })
+            .for_each(|(server, _)| server.seek(&master));
+    }
+
+    /// A session may leave its server only for one that is known to have what it saw: if another has less to do, both
+    /// are asked where they are, so that its next read can.
+    fn look_for_lighter(&self, leave: &Leave, read: Request<'_>) {
+        let Leave::Satellite { server: here, .. } = leave else {
+            return;
+        };
+        // The read in hand is counted already.
+        let load = here.running.load(Ordering::Relaxed).saturating_sub(1);
+        let lighter = self
+            .live(read.excluded)
+            .find(|(s, _)| s.id != here.id && s.running.load(Ordering::Relaxed) < load);
+        let Some((other, known)) = lighter else {
+            return;
+        };
+        let old = |p: &Position| p.asked.elapsed() >= WORTH_ASKING;
+        if old(&known) {
+            other.wanted.notify_one();
+        }
+        if here.position().is_some_and(|p| old(&p)) {
+            here.wanted.notify_one();
+        }
+    }
+
+    /// `master`: its answer to a question of this read, if one was asked.
+    fn need(&self, read: Request<'_>, master: Option<Arc<Position>>) -> Need {
+        let level = read.policy.level;
+        let floors = read
+            .seen
+            .respected(level)
+            .filter(|_| !self.is_broken(Broken::Seen))
+            .filter(|p| p.told.is_some() || !self.is_broken(Broken::OwnChanges))
+            .map(|place| self.floor(place, level, master.as_ref()))
+            .collect();
+        match level {
+            Level::Strong => Need {
+                master,
+                not_before: None,
+                floors,
+            },
+            Level::Session | Level::Eventual => Need {
+                master: None,
+                not_before: None,
+                floors,
+            },
+            Level::Bounded(bound) => Need {
+                master: master.or_else(|| self.servers.master.position()),
+                not_before: self.bound(bound),
+                floors,
+            },
+        }
+    }
+
+    /// The time that a satellite must have reached.
+    fn bound(&self, bound: Duration) -> Option<Instant> {
+        let broken = self.is_broken(Broken::Bound);
+        let bound = if broken {
+            Duration::from_secs(3600)
+        } else {
+            bound
+        };
+        Instant::now().checked_sub(bound)
+    }
+
+    fn is_broken(&self, promise: Broken) -> bool {
+        self.broken == Some(promise)
+    }
+
+    fn floor(&self, place: &Place, level: Level, master: Option<&Arc<Position>>) -> Floor {
+        let told = place.told;
+        let changed = place
+            .changed
+            .filter(|_| !matches!(level, Level::Bounded(_)));
+        let since = told.max(changed);
+        let after = |p: &Arc<Position>| since.is_none_or(|at| p.asked >= at);
+        let own = self.servers.all().find(|s| s.id == place.server);
+        let own = own.and_then(|s| s.position()).filter(|p| {
+            after(p) && (place.role == Role::Master || p.incarnation == place.incarnation)
+        });
+        let sample = own.or_else(|| master.filter(|p| after(p)).cloned());
+        let least = match sample {
+            Some(sample) => Least::Sample {
+                sample,
+                with_owned: told.is_some(),
+            },
+            None => Least::Unknown,
+        };
+        Floor {
+            server: place.server,
+            incarnation: place.incarnation.clone(),
+            least,
         }
     }
 
@@ -106,8 +261,9 @@ impl Gate {
             .for_each(|(server, _)| server.seek(master));
     }
 
-    async fn ask_master(&self) -> Result<Arc<Position>, SqlError> {
-        let budget = self.wait + self.fallback_queue.max(Duration::from_millis(500));
+    /// Within the time that the answer is of use for, but not so little that a busy machine can't keep it.
+    async fn ask_master(&self, budget: Duration) -> Result<Arc<Position>, SqlError> {
+        let budget = budget.max(Duration::from_millis(500));
         self.questions.ask(budget).await.map_err(SqlError::gate)
     }
 
@@ -115,33 +271,30 @@ impl Gate {
         &'a self,
         excluded: &'a [usize],
     ) -> impl Iterator<Item = (&'a Arc<Server>, Arc<Position>)> {
-        let usable = self
-            .servers
-            .satellites
-            .iter()
-            .filter(|s| !excluded.contains(&s.id));
-        usable.filter_map(|server| Some((server, server.position()?)))
+        self.usable(excluded)
+            .filter_map(|server| Some((server, server.position()?)))
     }
 
-    /// The least loaded live satellite that has what is required; `master` is nothing when freshness is skipped.
-    fn pick(
-        &self,
-        master: Option<&Position>,
-        last: Option<&LastRead>,
-        excluded: &[usize],
-    ) -> Option<Leave> {
-        let mut live: Vec<_> = self.live(excluded).collect();
-        if last.is_none() && !live.is_empty() {
+    fn usable<'a>(&'a self, excluded: &'a [usize]) -> impl Iterator<Item = &'a Arc<Server>> {
+        self.servers
+            .satellites
+            .iter()
+            .filter(|s| !excluded.contains(&s.id))
+    }
+
+    /// The least loaded live satellite that has what is needed.
+    fn pick(&self, need: &Need, read: Request<'_>) -> Option<Leave> {
+        let mut live: Vec<_> = self.live(read.excluded).collect();
+        if read.seen.is_empty() && !live.is_empty() {
             let turn = self.turn.fetch_add(1, Ordering::Relaxed) % live.len();
             live.rotate_left(turn);
         }
-        let sample = last.and_then(|l| self.sample_after(l));
         let candidates = live.iter().map(|(server, position)| Candidate {
             server: server.id,
             load: server.running.load(Ordering::Relaxed),
             position,
         });
-        let chosen = choose(candidates, master, last, sample.as_deref())?;
+        let chosen = need.choose(candidates, |server| read.seen.has(server))?;
         let (server, position) = live.iter().find(|(server, _)| server.id == chosen)?;
         Some(Leave::Satellite {
             server: (*server).clone(),
@@ -150,68 +303,54 @@ impl Gate {
         })
     }
 
-    /// What the server of the last read had, sampled after its answer, if that is known.
-    fn sample_after(&self, last: &LastRead) -> Option<Arc<Position>> {
-        let server = self.servers.all().find(|s| s.id == last.server)?;
-        server
-            .position()
-            .filter(|p| p.incarnation == last.incarnation && p.asked >= last.answered)
-    }
-
-    async fn wait_then_pick(
-        &self,
-        master: &Position,
-        last: Option<&LastRead>,
-        excluded: &[usize],
-    ) -> Result<Leave, SqlError> {
+    async fn wait_then_pick(&self, mut need: Need, read: Request<'_>) -> Result<Leave, SqlError> {
         let started = Instant::now();
         let woken = Arc::new(Notify::new());
-        let _waiting = self.register(master, last, excluded, &woken);
+        let _waiting: Vec<Waiting> = self
+            .usable(read.excluded)
+            .map(|server| {
+                server.wait_for(Waiter {
+                    required: need.required(server.id, server.position().as_deref()),
+                    woken: woken.clone(),
+                })
+            })
+            .collect();
         self.metrics.waits.inc();
+        let wait = read.policy.wait;
+        let may_fall_back = read.policy.after_wait == AfterWait::Master;
         let leave = loop {
-            if let Some(leave) = self.pick(Some(master), last, excluded) {
+            if let Some(leave) = self.pick(&need, read) {
                 break Some(leave);
             }
-            let left = self.wait.saturating_sub(started.elapsed());
-            if left.is_zero() || self.live(excluded).next().is_none() {
+            let left = wait.saturating_sub(started.elapsed());
+            let hopeless = may_fall_back && self.live(read.excluded).next().is_none();
+            if left.is_zero() || hopeless {
                 break None;
             }
             let _ = tokio::time::timeout(left, woken.notified()).await;
+            if let Level::Bounded(bound) = read.policy.level {
+                need.not_before = self.bound(bound);
+            }
         };
         self.metrics
             .wait_seconds
             .observe(started.elapsed().as_secs_f64());
         match leave {
             Some(leave) => Ok(leave),
-            None => self.fall_back(last).await,
+            None if may_fall_back => self.fall_back(read).await,
+            None => {
+                self.metrics.wait_errors.inc();
+                Err(SqlError::gate(format_args!(
+                    "no satellite was fresh enough for {} within {} ms",
+                    read.policy.level,
+                    wait.as_millis()
+                )))
+            }
         }
     }
 
-    fn register(
-        &self,
-        master: &Position,
-        last: Option<&LastRead>,
-        excluded: &[usize],
-        woken: &Arc<Notify>,
-    ) -> Vec<Waiting> {
-        let sample = last.and_then(|l| self.sample_after(l));
-        let waiter = |server: &Arc<Server>, position: &Position| Waiter {
-            required: required(
-                server.id,
-                &position.incarnation,
-                master,
-                last,
-                sample.as_deref(),
-            ),
-            woken: woken.clone(),
-        };
-        self.live(excluded)
-            .map(|(server, position)| server.wait_for(waiter(server, &position)))
-            .collect()
-    }
-
     /// A place on the master, queued for if all are taken.
-    async fn fall_back(&self, last: Option<&LastRead>) -> Result<Leave, SqlError> {
+    async fn fall_back(&self, read: Request<'_>) -> Result<Leave, SqlError> {
         let queued = tokio::time::timeout(
             self.fallback_queue,
             self.fallback_places.clone().acquire_owned(),
@@ -223,7 +362,7 @@ impl Gate {
             ));
         };
         self.metrics.fallbacks.inc();
-        self.before_master(last).await?;
+        self.before_master(read.seen, read.policy.level).await?;
         let running = self.servers.master.start_running();
         Ok(Leave::Master(MasterLeave {
             _place: place,
@@ -233,31 +372,29 @@ impl Gate {
 
     /// A satellite can show a transaction an instant before the master's own engine does: a session that changes from
     /// one to the other waits until the master has all that it may have seen.
-    pub async fn before_master(&self, last: Option<&LastRead>) -> Result<(), SqlError> {
-        let Some(last) = last.filter(|l| l.role == Role::Satellite && !self.skip_freshness) else {
+    pub async fn before_master(&self, seen: &Seen, level: Level) -> Result<(), SqlError> {
+        let mut places: Vec<&Place> = seen.respected(level).collect();
+        places.retain(|p| p.role == Role::Satellite);
+        if places.is_empty() || self.is_broken(Broken::Freshness) || self.is_broken(Broken::Seen) {
             return Ok(());
-        };
-        let deadline = Instant::now() + self.wait + self.fallback_queue;
-        let first = self.ask_master().await?;
-        let seen = match self.sample_after(last) {
-            Some(sample) => union(&sample.owned, &sample.executed),
-            None => first.owned.clone(),
-        };
-        let mut master = first;
-        while !master.executed.contains_set(&seen) {
+        }
+        let deadline = Instant::now() + self.patience;
+        let mut master = self.ask_master(self.patience).await?;
+        let mut shown = GtidSet::new();
+        for place in places {
+            if let Least::Sample { sample, .. } = self.floor(place, level, Some(&master)).least {
+                shown.union_with(&sample.owned);
+                shown.union_with(&sample.executed);
+            }
+        }
+        while !master.executed.contains_set(&shown) {
             if Instant::now() >= deadline {
                 return Err(SqlError::gate(
                     "the master does not yet have what this session has seen",
                 ));
             }
-            master = self.ask_master().await?;
+            master = self.ask_master(self.patience).await?;
         }
         Ok(())
     }
-}
-
-fn union(a: &GtidSet, b: &GtidSet) -> GtidSet {
-    let mut both = a.clone();
-    both.union_with(b);
-    both
 }

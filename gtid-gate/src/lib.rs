@@ -6,7 +6,7 @@
 //! - coming in: `server` (accept, drain), `login`, `passwords`, `registry` (who is here), `session` (one client)
 //! - what a statement is: `classify`
 //! - going out: `backend` (one connection to a server), `response` (follows an answer while it passes)
-//! - where to: `gate` (the decision and the wait), `servers` (what is known), `server_position` (follows a satellite),
+//! - where to: `policy` (what a read was promised), `gate` (the decision and the wait), `servers` (what is known), `server_position` (follows a satellite),
 //!   `master_questions` (asks the master), `gtid`
 //! - around it: `config`, `metrics`, `admin` (HTTP), `error`
 #![forbid(unsafe_code)]
@@ -25,6 +25,7 @@ pub mod master_questions;
 pub mod metrics;
 pub mod packet;
 pub mod passwords;
+pub mod policy;
 pub mod registry;
 pub mod response;
 pub mod scramble;

@@ -9,6 +9,7 @@ use crate::error::BackendError;
 use crate::server_position::{self, Follower};
 use crate::servers::Position;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
@@ -21,14 +22,24 @@ pub struct Unanswered;
 #[derive(Clone)]
 pub struct MasterQuestions {
     requests: mpsc::UnboundedSender<Request>,
+    nudged: Arc<AtomicBool>,
 }
 
 impl MasterQuestions {
     /// Starts the task that asks; it ends when nobody can request any more.
     pub fn start(follower: Follower) -> Self {
         let (requests, inbox) = mpsc::unbounded_channel();
-        tokio::spawn(run(follower, inbox));
-        Self { requests }
+        let nudged = Arc::new(AtomicBool::new(false));
+        tokio::spawn(run(follower, inbox, nudged.clone()));
+        Self { requests, nudged }
+    }
+
+    /// Has the master asked though nobody waits for the answer: it will be known.
+    pub fn nudge(&self) {
+        if !self.nudged.swap(true, Ordering::Relaxed) {
+            let (request, _) = oneshot::channel();
+            let _ = self.requests.send(request);
+        }
     }
 
     /// What the master has, asked after this call; gives up after `within`.
@@ -40,7 +51,11 @@ impl MasterQuestions {
     }
 }
 
-async fn run(follower: Follower, mut inbox: mpsc::UnboundedReceiver<Request>) {
+async fn run(
+    follower: Follower,
+    mut inbox: mpsc::UnboundedReceiver<Request>,
+    nudged: Arc<AtomicBool>,
+) {
     let mut connection = None;
     let mut waiting: Vec<Request> = Vec::new();
     loop {
@@ -54,6 +69,7 @@ async fn run(follower: Follower, mut inbox: mpsc::UnboundedReceiver<Request>) {
             waiting.push(request);
         }
         let answer = ask_again_if_stale(&follower, &mut connection).await;
+        nudged.store(false, Ordering::Relaxed);
         waiting
             .drain(..)
             .for_each(|request| drop(request.send(answer.clone())));
@@ -88,6 +104,7 @@ async fn ask(
     let position = follower
         .bounded(server_position::sample(&mut backend), Duration::ZERO)
         .await?;
+    let position = Arc::new(position);
     follower.publish(position.clone());
     *connection = Some(backend);
     Ok(position)

@@ -11,7 +11,9 @@ pub struct Metrics {
     registry: Registry,
     pub reads: IntCounterVec,
     pub master_statements: IntCounter,
+    pub levels: IntCounterVec,
     pub waits: IntCounter,
+    pub wait_errors: IntCounter,
     pub wait_seconds: Histogram,
     pub fallbacks: IntCounter,
     pub fallback_rejections: IntCounter,
@@ -83,6 +85,8 @@ impl Metrics {
         Ok(Self {
             reads: m.counters("gtid_gate_reads_total", "Reads answered, text and prepared, by the server that answered", "server")?,
             master_statements: m.counter("gtid_gate_master_statements_total", "Statements run on the master because they are not reads for satellites")?,
+            levels: m.counters("gtid_gate_reads_by_level_total", "Reads and read-only transactions that asked for a server, by consistency level", "level")?,
+            wait_errors: m.counter("gtid_gate_wait_errors_total", "Reads refused because no satellite was fresh enough in time and they chose an error over the master")?,
             waits: m.counter("gtid_gate_waits_total", "Reads that had to wait because no satellite was fresh enough")?,
             wait_seconds: m.seconds("gtid_gate_wait_seconds", "How long those reads waited, in seconds")?,
             fallbacks: m.counter("gtid_gate_fallbacks_total", "Reads and read-only transactions run on the master because no satellite could")?,

@@ -13,13 +13,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 /// Runs until `shared.draining` says stop; then waits for sessions, at most the configured time.
-pub async fn run(listener: TcpListener, shared: Arc<Shared>) {
+/// `shared_by_clients`: who connects here is a proxy that lets many clients share a connection.
+pub async fn run(listener: TcpListener, shared: Arc<Shared>, shared_by_clients: bool) {
     let mut sessions = JoinSet::new();
     let draining = shared.draining.clone();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => accept(stream, &shared, &mut sessions),
+                Ok((stream, _)) => accept(stream, &shared, shared_by_clients, &mut sessions),
                 Err(error) => out_of_resources(&error).await,
             },
             _ = sessions.join_next(), if !sessions.is_empty() => {}
@@ -40,7 +41,12 @@ pub async fn run(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-fn accept(stream: TcpStream, shared: &Arc<Shared>, sessions: &mut JoinSet<()>) {
+fn accept(
+    stream: TcpStream,
+    shared: &Arc<Shared>,
+    shared_by_clients: bool,
+    sessions: &mut JoinSet<()>,
+) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "client gone at once");
         return;
@@ -48,7 +54,7 @@ fn accept(stream: TcpStream, shared: &Arc<Shared>, sessions: &mut JoinSet<()>) {
     if shared.registry.count() >= shared.config.max_connections {
         sessions.spawn(too_many(stream));
     } else {
-        sessions.spawn(session::serve(stream, shared.clone()));
+        sessions.spawn(session::serve(stream, shared.clone(), shared_by_clients));
     }
 }
 

@@ -48,7 +48,7 @@ impl Follower {
             password: config.password.clone(),
             connect_timeout: config.connect_timeout,
             server_timeout: config.server_timeout,
-            wait: config.wait.max(Duration::from_millis(10)),
+            wait: config.policy.wait.max(Duration::from_millis(10)),
             down: AtomicBool::new(false),
         }
     }
@@ -101,7 +101,7 @@ async fn backend_incarnation(backend: &mut Backend) -> Result<Incarnation, Backe
 }
 
 /// Asks for both sets in one statement, owned first.
-pub async fn sample(backend: &mut Backend) -> Result<Arc<Position>, BackendError> {
+pub async fn sample(backend: &mut Backend) -> Result<Position, BackendError> {
     ask(backend, &format!("SELECT {SETS}"), 0).await
 }
 
@@ -109,17 +109,13 @@ async fn sample_after(
     backend: &mut Backend,
     wanted: &GtidSet,
     wait: Duration,
-) -> Result<Arc<Position>, BackendError> {
+) -> Result<Position, BackendError> {
     let seconds = wait.as_secs_f64();
     let sql = format!("SELECT WAIT_FOR_EXECUTED_GTID_SET('{wanted}', {seconds:.3}), {SETS}");
     ask(backend, &sql, 1).await
 }
 
-async fn ask(
-    backend: &mut Backend,
-    sql: &str,
-    first: usize,
-) -> Result<Arc<Position>, BackendError> {
+async fn ask(backend: &mut Backend, sql: &str, first: usize) -> Result<Position, BackendError> {
     let asked = Instant::now();
     let answer = backend.query(sql).await?;
     let text = |column| {
@@ -128,12 +124,13 @@ async fn ask(
             .ok_or_else(|| BackendError::Lost("no gtid set".into()))
     };
     let bad = |error: crate::gtid::GtidError| BackendError::Lost(error.to_string());
-    Ok(Arc::new(Position {
+    Ok(Position {
         incarnation: backend.incarnation.clone(),
         asked,
         owned: GtidSet::parse_owned(text(first)?).map_err(bad)?,
         executed: GtidSet::parse(text(first + 1)?).map_err(bad)?,
-    }))
+        as_of: None,
+    })
 }
 
 /// Follows a satellite for ever.
@@ -165,7 +162,7 @@ async fn serve(
     let mut lag = Lag::default();
     let mut checked = None;
     loop {
-        let position = match next_position(follower, &mut backend).await {
+        let mut position = match next_position(follower, &mut backend).await {
             Ok(position) => position,
             Err(error) => return error,
         };
@@ -175,8 +172,10 @@ async fn serve(
             }
             checked = Some(Instant::now());
         }
-        lag.look(master, &position, &follower.server);
-        follower.publish(position);
+        lag.look(master, &position);
+        follower.server.set_lag(lag.age());
+        position.as_of = lag.reached;
+        follower.publish(Arc::new(position));
         *served = true;
         if follower.server.oldest_unmet().is_none() {
             let _ =
@@ -192,7 +191,7 @@ fn due(checked: Option<Instant>, every: Duration) -> bool {
 async fn next_position(
     follower: &Follower,
     backend: &mut Backend,
-) -> Result<Arc<Position>, BackendError> {
+) -> Result<Position, BackendError> {
     match follower.server.oldest_unmet() {
         None => follower.bounded(sample(backend), Duration::ZERO).await,
         Some(required) => {
@@ -222,38 +221,83 @@ async fn inside_master(
     )))
 }
 
-/// Positions of the master that the satellite has not reached: the oldest one's age is the lag.
+/// Samples of the master that the satellite has not reached: the oldest one's age is the lag.
 #[derive(Default)]
 struct Lag {
     unreached: VecDeque<Arc<Position>>,
+    /// When the newest sample that it has reached was asked for.
+    reached: Option<Instant>,
 }
 
 impl Lag {
-    const MOST: usize = 1000;
+    /// Samples that are kept at most: the more the satellite lags, the further apart they are.
+    const MOST: u32 = 500;
 
-    fn look(&mut self, master: &Server, position: &Position, server: &Server) {
+    fn look(&mut self, master: &Server, position: &Position) {
         if let Some(latest) = master.position()
-            && self
-                .unreached
-                .back()
-                .is_none_or(|known| !Arc::ptr_eq(known, &latest))
-            && self.unreached.len() < Self::MOST
+            && self.is_worth_keeping(&latest)
         {
             self.unreached.push_back(latest);
         }
-        while self
-            .unreached
-            .front()
-            .is_some_and(|p| position.executed.contains_set(&p.executed))
+        while let Some(sample) = self.unreached.front()
+            && position.executed.contains_set(&sample.executed)
         {
+            self.reached = Some(sample.asked);
             self.unreached.pop_front();
         }
-        let lag = self
-            .unreached
-            .front()
-            .map_or(Duration::ZERO, |p| p.asked.elapsed());
-        server
-            .lag_ms
-            .store(lag.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    fn is_worth_keeping(&self, latest: &Position) -> bool {
+        match self.unreached.back() {
+            None => self.reached.is_none_or(|at| at < latest.asked),
+            Some(known) => latest.asked > known.asked + self.age() / Self::MOST,
+        }
+    }
+
+    fn age(&self) -> Duration {
+        let oldest = self.unreached.front();
+        oldest.map_or(Duration::ZERO, |p| p.asked.elapsed())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Address;
+    use crate::servers::Role;
+
+    fn position(last: u64, asked: Instant) -> Position {
+        let uuid = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+        Position {
+            incarnation: "boot".into(),
+            asked,
+            owned: GtidSet::new(),
+            executed: GtidSet::parse(&format!("{uuid}:1-{last}")).unwrap(),
+            as_of: None,
+        }
+    }
+
+    #[test]
+    fn a_satellite_is_as_new_as_the_newest_sample_that_it_contains() {
+        let address = Address {
+            host: "master".into(),
+            port: 3306,
+        };
+        let master = Server::new(0, "master".into(), Role::Master, address);
+        let (mut lag, start) = (Lag::default(), Instant::now());
+        let times: Vec<Instant> = (0..4).map(|s| start + Duration::from_secs(s)).collect();
+        let mut look = |lag: &mut Lag, known: u64, has: u64, at: usize| {
+            master.publish(Arc::new(position(known, times[at])));
+            lag.look(&master, &position(has, times[at]));
+        };
+        look(&mut lag, 5, 3, 0);
+        assert_eq!(lag.reached, None);
+        look(&mut lag, 7, 5, 1);
+        assert_eq!(lag.reached, Some(times[0]));
+        look(&mut lag, 9, 6, 2);
+        assert_eq!(lag.reached, Some(times[0]), "7 is not there yet");
+        look(&mut lag, 9, 9, 3);
+        assert_eq!(lag.reached, Some(times[3]));
+        assert!(lag.unreached.is_empty());
     }
 }

@@ -25,6 +25,8 @@ pub struct Position {
     pub asked: Instant,
     pub owned: GtidSet,
     pub executed: GtidSet,
+    /// When the newest sample of the master was asked for that is contained here; satellites only.
+    pub as_of: Option<Instant>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +96,10 @@ impl Server {
 
     pub fn set_version(&self, version: &str) {
         *lock(&self.version) = version.to_owned();
+    }
+
+    pub fn set_lag(&self, lag: std::time::Duration) {
+        self.lag_ms.store(lag.as_millis() as u64, Ordering::Relaxed);
     }
 
     pub fn losses(&self) -> watch::Receiver<u64> {
@@ -279,6 +285,7 @@ mod tests {
             asked: Instant::now(),
             owned: GtidSet::new(),
             executed: set(last),
+            as_of: None,
         })
     }
 

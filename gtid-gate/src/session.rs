@@ -19,9 +19,10 @@ mod work;
 
 use crate::backend::Backend;
 use crate::error::{BackendError, PacketError, SqlError};
-use crate::gate::{LastRead, MasterLeave};
+use crate::gate::{MasterLeave, Told};
 use crate::login::{self, Account, Client, LoginError};
 use crate::packet::Conn;
+use crate::policy::{Choice, Level, Policy};
 use crate::registry::Entry;
 use crate::scramble::Password;
 use crate::servers::{Role, Server};
@@ -32,7 +33,6 @@ use state::State;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 use tokio::net::TcpStream;
 
 /// Why a command has no ordinary answer.
@@ -74,12 +74,16 @@ pub(crate) struct Session {
     master: Option<Backend>,
     satellites: HashMap<usize, Backend>,
     statements: Statements,
+    /// What the statement in hand, or the transaction that it is in, was promised.
+    policy: Policy,
+    /// The connection is a proxy's: many clients share it, and what one of them says is not said for the others.
+    shared_by_clients: bool,
     /// Held while a read-only transaction runs on the master for want of a satellite.
     leave: Option<MasterLeave>,
 }
 
 /// Serves one client until it leaves, is killed, or the gate stops.
-pub async fn serve(stream: TcpStream, shared: Arc<Shared>) {
+pub async fn serve(stream: TcpStream, shared: Arc<Shared>, shared_by_clients: bool) {
     let host = stream.peer_addr().map_or_else(
         |_| "unknown".to_owned(),
         |a| a.ip().to_canonical().to_string(),
@@ -97,9 +101,9 @@ pub async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     match tokio::time::timeout(within, login::log_in(&mut client, entry.id, &shared)).await {
         Ok(Ok(account)) => {
             shared.metrics.logins.with_label_values(&["ok"]).inc();
-            Session::new(shared.clone(), entry.clone(), client, account)
-                .run()
-                .await;
+            let mut session = Session::new(shared.clone(), entry.clone(), client, account);
+            session.shared_by_clients = shared_by_clients;
+            session.run().await;
         }
         Ok(Err(error)) => refuse(&mut client, &shared, error).await,
         Err(_) => {
@@ -131,6 +135,8 @@ impl Session {
     fn new(shared: Arc<Shared>, entry: Arc<Entry>, client: Client, account: Account) -> Self {
         entry.set_user(&account.user);
         let mut session = Self {
+            policy: shared.config.policy,
+            shared_by_clients: false,
             shared,
             entry,
             client,
@@ -234,16 +240,30 @@ impl Session {
         Ok(self.client.conn.send(&packet).await?)
     }
 
-    /// Remembers who answered last: the session has seen what was there.
-    fn answered_by(&mut self, server: &Server, incarnation: &Arc<str>) {
-        let answered = Instant::now();
-        let (server, role) = (server.id, server.role);
-        self.state.last = Some(LastRead {
-            server,
-            role,
-            incarnation: incarnation.clone(),
-            answered,
-        });
+    /// Remembers who answered, and that the session has seen what was there.
+    fn answered_by(&mut self, server: &Server, incarnation: &Arc<str>, told: Told) {
+        if told != Told::Nothing {
+            self.state.last_server = Some(server.id);
+        }
+        let level = self.policy.level;
+        self.state
+            .seen
+            .answered(server.id, server.role, incarnation, told, level);
+    }
+
+    /// What a read that begins now is promised: said by the statement, else the session, else the user.
+    fn policy(&self, hint: Choice) -> Policy {
+        let config = &self.shared.config;
+        let user = config.users.get(&self.user).copied().unwrap_or_default();
+        let said = match self.shared_by_clients {
+            true => hint,
+            false => hint.and_then(self.state.choice),
+        };
+        let mut policy = said.and_then(user).or_else(config.policy);
+        if self.shared_by_clients && policy.level == Level::Session {
+            policy.level = Level::Strong;
+        }
+        policy
     }
 
     /// The master's connection broke. Nothing is repeated; a session whose state was there ends.

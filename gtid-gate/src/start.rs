@@ -49,16 +49,19 @@ pub fn serve(config: Config) -> ExitCode {
 
 async fn run(config: Config) -> Result<(), Box<dyn Error>> {
     let clients = listen(config.listen).await?;
+    let proxies = listen(config.proxy_listen).await?;
     let status = listen(config.status_listen).await?;
     let (stop, draining) = watch::channel(false);
     let shared = Arc::new(assemble(config, draining)?);
-    tracing::info!(listen = %clients.local_addr()?, status = %status.local_addr()?, "serving");
+    tracing::info!(listen = %clients.local_addr()?, proxies = %proxies.local_addr()?, status = %status.local_addr()?, "serving");
     let http = tokio::spawn(admin::run(status, shared.clone()));
-    let serving = tokio::spawn(server::run(clients, shared));
+    let serving = tokio::spawn(server::run(clients, shared.clone(), false));
+    let serving_proxies = tokio::spawn(server::run(proxies, shared, true));
     stop_requested().await?;
     tracing::info!("stopping");
     stop.send_replace(true);
     serving.await?;
+    serving_proxies.await?;
     http.abort();
     Ok(())
 }
@@ -71,8 +74,11 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, String> {
 
 /// Makes all parts and starts those that follow servers.
 fn assemble(config: Config, draining: watch::Receiver<bool>) -> Result<Shared, Box<dyn Error>> {
-    if config.skip_freshness {
-        tracing::warn!("GATE_TEST_SKIP_FRESHNESS is set: reads may be stale; for tests only");
+    if let Some(broken) = config.broken {
+        tracing::warn!(
+            ?broken,
+            "GATE_TEST_BREAK is set: promises are broken on purpose; for tests only"
+        );
     }
     let files = config.tls_files.as_ref();
     let tls = acceptor(files.map(|(certificate, key)| (certificate.as_path(), key.as_path())))?;

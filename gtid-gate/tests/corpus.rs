@@ -1,6 +1,8 @@
 //! Puts every statement of `corpus/statements.txt` to the classifier, and variations of them.
 
-use gtid_gate::classify::{Class, SetItem, classify, classify_bytes, is_system_schema};
+use gtid_gate::classify::{
+    ChoiceValue, Class, SetItem, classify, classify_bytes, is_system_schema,
+};
 use proptest::prelude::*;
 
 struct Case {
@@ -98,6 +100,11 @@ fn item_name(item: &SetItem) -> String {
         } => format!("names {charset} {c}"),
         SetItem::Charset(charset) => format!("charset {charset}"),
         SetItem::UserVariable(name) => format!("@{name}"),
+        SetItem::Choice { name, value } => match value {
+            ChoiceValue::Said(Some(value)) => format!("choice {name}={value}"),
+            ChoiceValue::Said(None) => format!("choice {name}=NULL"),
+            ChoiceValue::Computed => format!("choice {name}=?"),
+        },
         SetItem::Global => "global".into(),
         SetItem::Other => "other".into(),
     }

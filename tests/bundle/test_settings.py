@@ -45,8 +45,9 @@ def test_master(stack):
 def test_gate(stack):
     text = refused("gtid-gate", {
         "GATE_LISTEN": "nowhere", "GATE_WAIT_MS": "-5", "GATE_FALLBACK_LIMIT": "many",
-        "GATE_SATELLITES": "satellite-1:3306,satellite-1:3306", "GATE_PASSWORD": "hidden-1", "GATE_PASSWORD_FILE": "/no/such"})
-    assert_names(text, "GATE_LISTEN", "GATE_WAIT_MS", "GATE_FALLBACK_LIMIT", "GATE_SATELLITES", "GATE_PASSWORD")
+        "GATE_SATELLITES": "satellite-1:3306,satellite-1:3306", "GATE_PASSWORD": "hidden-1", "GATE_PASSWORD_FILE": "/no/such",
+        "GATE_CONSISTENCY": "stong", "GATE_AFTER_WAIT": "retry", "GATE_USERS": "app: level=1"})
+    assert_names(text, "GATE_LISTEN", "GATE_CONSISTENCY", "GATE_AFTER_WAIT", "GATE_USERS", "GATE_WAIT_MS", "GATE_FALLBACK_LIMIT", "GATE_SATELLITES", "GATE_PASSWORD")
     assert "hidden-1" not in text
 
 

@@ -70,7 +70,7 @@ def test_every_acknowledged_commit_is_seen_at_once_whatever_fails(stack, binary,
 @pytest.mark.fault
 def test_without_the_freshness_check_the_same_reads_are_stale(stack, binary, seed, capsys):
     stack.await_satellites()
-    stack.recreate("gate", GATE_TEST_SKIP_FRESHNESS="1")
+    stack.recreate("gate", GATE_TEST_BREAK="freshness")
     try:
         with Run(stack, binary, "unchecked", seed=seed, checks=500, duration="10s", limit="60s") as run:
             faults = Faults(stack, run, seed)

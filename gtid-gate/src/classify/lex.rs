@@ -52,7 +52,7 @@ const NO_BACKSLASH_ESCAPES: Escapes = Escapes {
 const OLDEST_SERVER: u32 = 80_000;
 
 /// Reads a statement. With a backslash inside quotes it must read the same, or be an error, in every SQL mode.
-pub fn tokens(sql: &str) -> Result<Vec<Token>, Unclear> {
+pub fn tokens(sql: &str) -> Result<Lexed<'_>, Unclear> {
     // a NUL ends some comments
     if sql.contains('\0') {
         return Err(Unclear("nul byte"));
@@ -67,7 +67,16 @@ pub fn tokens(sql: &str) -> Result<Vec<Token>, Unclear> {
             }
         }
     }
-    Ok(lexer.tokens)
+    Ok(Lexed {
+        tokens: lexer.tokens,
+        comments: lexer.comments,
+    })
+}
+
+pub struct Lexed<'a> {
+    pub tokens: Vec<Token>,
+    /// What stands in comments that nothing executes.
+    pub comments: Vec<&'a [u8]>,
 }
 
 struct Lexer<'a> {
@@ -75,6 +84,7 @@ struct Lexer<'a> {
     at: usize,
     escapes: Escapes,
     tokens: Vec<Token>,
+    comments: Vec<&'a [u8]>,
     in_executable_comment: bool,
     /// A backslash was seen inside quotes.
     escaped: bool,
@@ -87,6 +97,7 @@ impl<'a> Lexer<'a> {
             at: 0,
             escapes,
             tokens: Vec::with_capacity(sql.len() / 5 + 4),
+            comments: Vec::new(),
             in_executable_comment: false,
             escaped: false,
         }
@@ -139,7 +150,7 @@ impl<'a> Lexer<'a> {
             // MariaDB's own; a comment for MySQL, but a sign that the text was not written for it
             (Some(b'M'), Some(b'!')) => Err(Unclear("MariaDB's executable comment")),
             (Some(b'+'), _) => self.skip_comment().and_then(check_hint),
-            _ => self.skip_comment().map(|_| ()),
+            _ => self.skip_comment().map(|body| self.comments.push(body)),
         }
     }
 

@@ -5,7 +5,8 @@
 
 use super::lex::Kind;
 use super::tokens::{Lower, Tokens};
-use super::{Class, SetItem};
+use super::{ChoiceValue, Class, SetItem};
+use crate::policy;
 
 /// Session variables that tie the session to one server, or make its writes special.
 const NOT_TO_BE_REPLAYED: [&str; 14] = [
@@ -192,11 +193,30 @@ fn user_variable(part: Tokens) -> Option<SetItem> {
         part.is_symbol(at, b'=') || (part.is_symbol(at, b':') && part.is_symbol(at + 1, b'='))
     };
     let end = (0..part.list.len()).find(|at| assigns(*at))?;
-    if quoted {
-        return (end == 1).then_some(SetItem::UserVariable(part.value(0)?.to_lowercase()));
+    let name = match quoted {
+        true if end != 1 => return None,
+        true => part.value(0)?,
+        false => (0..end).map(|at| part.text(at)).collect(),
+    };
+    let value = part.from(end + if part.is_symbol(end, b':') { 2 } else { 1 });
+    match policy::variable(&name) {
+        _ if name.is_empty() => None,
+        Some(name) => Some(SetItem::Choice {
+            name,
+            value: choice(&value),
+        }),
+        None => Some(SetItem::UserVariable(name.to_lowercase())),
     }
-    let name: String = (0..end).map(|at| part.text(at)).collect();
-    (!name.is_empty()).then(|| SetItem::UserVariable(name.to_lowercase()))
+}
+
+fn choice(value: &Tokens) -> ChoiceValue {
+    let literal = match value.kind(0) {
+        _ if value.list.len() != 1 => None,
+        Some(Kind::SingleQuoted | Kind::DoubleQuoted | Kind::Number) => value.value(0).map(Some),
+        Some(Kind::Word) if value.is(0, "null") => Some(None),
+        _ => None,
+    };
+    literal.map_or(ChoiceValue::Computed, ChoiceValue::Said)
 }
 
 /// A system variable, its value, and for whom it is set.

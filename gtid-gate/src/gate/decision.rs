@@ -1,14 +1,15 @@
 //! The decision itself, pure.
 //!
-//! What a read must see is what the master had when asked after the read arrived. A session that changes server must
-//! besides not lose what it saw on the last one: rows can be visible an instant before their GTID is in
-//! `gtid_executed`, so that is `gtid_owned` and `gtid_executed` of the last server, sampled after its answer. Without
-//! such a sample the master's own `gtid_owned` serves: whatever a satellite shows has been in the master's binlog
-//! before, and is therefore in one of the master's two sets.
+//! What a read must see: at `strong` what the master had when asked after the read arrived; at `bounded` what it had
+//! when asked no longer ago than the bound; and at every level but `eventual` what its session saw before. That is in the
+//! server that showed it. For another server: rows can be visible an instant before their GTID is in `gtid_executed`, so
+//! it must have `gtid_owned` and `gtid_executed` of the one that showed them, sampled after its answer. Without such a
+//! sample the master's own two sets serve: whatever a satellite shows has been in the master's binlog before.
 
-use super::LastRead;
 use crate::gtid::GtidSet;
-use crate::servers::Position;
+use crate::servers::{Incarnation, Position};
+use std::sync::Arc;
+use std::time::Instant;
 
 pub struct Candidate<'a> {
     pub server: usize,
@@ -16,83 +17,109 @@ pub struct Candidate<'a> {
     pub position: &'a Position,
 }
 
-/// The least loaded candidate that has what is required of it. `master` is nothing when freshness is not asked for;
-/// `sample` is the last server's position, asked after its answer.
-pub fn choose<'a>(
-    candidates: impl Iterator<Item = Candidate<'a>>,
-    master: Option<&Position>,
-    last: Option<&LastRead>,
-    sample: Option<&Position>,
-) -> Option<usize> {
-    let fresh = |c: &Candidate<'_>| master.is_none_or(|master| is_fresh(c, master, last, sample));
-    let stays = |c: &Candidate<'_>| last.is_some_and(|l| l.server == c.server);
-    candidates
-        .filter(fresh)
-        .min_by_key(|c| (c.load, !stays(c)))
-        .map(|c| c.server)
+/// What a read needs of the server that answers it.
+#[derive(Default)]
+pub struct Need {
+    /// All that is executed here.
+    pub master: Option<Arc<Position>>,
+    /// Some set of the master's that was asked for at this time or later.
+    pub not_before: Option<Instant>,
+    pub floors: Vec<Floor>,
 }
 
-fn is_fresh(
-    c: &Candidate<'_>,
-    master: &Position,
-    last: Option<&LastRead>,
-    sample: Option<&Position>,
-) -> bool {
-    let has = |set: &GtidSet| c.position.executed.contains_set(set);
-    has(&master.executed)
-        && match floor(c.server, &c.position.incarnation, last, sample) {
-            Floor::None => true,
-            Floor::Sample(sample) => has(&sample.owned) && has(&sample.executed),
-            Floor::Master => has(&master.owned),
-        }
+/// What the session saw on one server.
+pub struct Floor {
+    pub server: usize,
+    pub incarnation: Incarnation,
+    pub least: Least,
 }
 
-/// The same as one set, for a server that is to tell when it has it.
-pub fn required(
-    server: usize,
-    incarnation: &str,
-    master: &Position,
-    last: Option<&LastRead>,
-    sample: Option<&Position>,
-) -> GtidSet {
-    let mut set = master.executed.clone();
-    match floor(server, incarnation, last, sample) {
-        Floor::None => {}
-        Floor::Sample(sample) => {
-            set.union_with(&sample.owned);
-            set.union_with(&sample.executed);
-        }
-        Floor::Master => set.union_with(&master.owned),
+pub enum Least {
+    /// All of a sample that was taken after the answer; also what it owned, unless only own changes count.
+    Sample {
+        sample: Arc<Position>,
+        with_owned: bool,
+    },
+    /// No such sample is known: only the server itself will do.
+    Unknown,
+}
+
+impl Need {
+    /// The least loaded candidate that has what is needed; among equals one where the session has been.
+    pub fn choose<'a>(
+        &self,
+        candidates: impl Iterator<Item = Candidate<'a>>,
+        been_there: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
+        candidates
+            .filter(|c| self.is_met(c.server, c.position))
+            .min_by_key(|c| (c.load, !been_there(c.server)))
+            .map(|c| c.server)
     }
-    set
+
+    pub fn is_met(&self, server: usize, position: &Position) -> bool {
+        let has = |set: &GtidSet| position.executed.contains_set(set);
+        let new_enough = self.not_before.is_none_or(|at| {
+            position.as_of.is_some_and(|as_of| as_of >= at)
+                || self
+                    .master
+                    .as_ref()
+                    .is_some_and(|m| m.asked >= at && has(&m.executed))
+        });
+        let has_master =
+            self.not_before.is_some() || self.master.as_ref().is_none_or(|m| has(&m.executed));
+        new_enough
+            && has_master
+            && self.floors.iter().all(|floor| {
+                floor.is_at(server, position)
+                    || match &floor.least {
+                        Least::Sample { sample, with_owned } => {
+                            has(&sample.executed) && (!with_owned || has(&sample.owned))
+                        }
+                        Least::Unknown => false,
+                    }
+            })
+    }
+
+    /// Whether some floor can be judged only once the master was asked.
+    pub fn is_open(&self) -> bool {
+        self.floors
+            .iter()
+            .any(|f| matches!(f.least, Least::Unknown))
+    }
+
+    /// The same as one set, for a server that is to tell when it has it.
+    pub fn required(&self, server: usize, position: Option<&Position>) -> GtidSet {
+        let mut set = GtidSet::new();
+        if let Some(master) = &self.master {
+            set.union_with(&master.executed);
+        }
+        for floor in &self.floors {
+            if position.is_some_and(|p| floor.is_at(server, p)) {
+                continue;
+            }
+            if let Least::Sample { sample, with_owned } = &floor.least {
+                set.union_with(&sample.executed);
+                if *with_owned {
+                    set.union_with(&sample.owned);
+                }
+            }
+        }
+        set
+    }
 }
 
-enum Floor<'a> {
-    None,
-    Sample(&'a Position),
-    Master,
-}
-
-fn floor<'a>(
-    server: usize,
-    incarnation: &str,
-    last: Option<&LastRead>,
-    sample: Option<&'a Position>,
-) -> Floor<'a> {
-    match (last, sample) {
-        (None, _) => Floor::None,
-        (Some(l), _) if l.server == server && *l.incarnation == *incarnation => Floor::None,
-        (Some(_), Some(sample)) => Floor::Sample(sample),
-        (Some(_), None) => Floor::Master,
+impl Floor {
+    fn is_at(&self, server: usize, position: &Position) -> bool {
+        self.server == server && self.incarnation == position.incarnation
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::servers::Role;
     use proptest::prelude::*;
-    use std::time::Instant;
+    use std::time::Duration;
 
     const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
 
@@ -110,15 +137,30 @@ mod tests {
             asked: Instant::now(),
             owned: set(owned),
             executed: set(executed),
+            as_of: None,
         }
     }
 
-    fn last(server: usize, incarnation: &str) -> LastRead {
-        LastRead {
+    fn floor(server: usize, incarnation: &str, sample: Option<(Position, bool)>) -> Floor {
+        let least = match sample {
+            Some((sample, with_owned)) => Least::Sample {
+                sample: Arc::new(sample),
+                with_owned,
+            },
+            None => Least::Unknown,
+        };
+        Floor {
             server,
-            role: Role::Satellite,
             incarnation: incarnation.into(),
-            answered: Instant::now(),
+            least,
+        }
+    }
+
+    fn strong(master: Position, floors: Vec<Floor>) -> Need {
+        Need {
+            master: Some(Arc::new(master)),
+            not_before: None,
+            floors,
         }
     }
 
@@ -132,27 +174,44 @@ mod tests {
         }
     }
 
+    prop_compose! {
+        fn any_floor()(
+            server in 1usize..6, incarnation in "[ab]", sample in prop::option::of((any_position(), any::<bool>())),
+        ) -> Floor {
+            floor(server, &incarnation, sample)
+        }
+    }
+
+    prop_compose! {
+        fn any_need()(
+            master in prop::option::of(any_position()), floors in prop::collection::vec(any_floor(), 0..3),
+        ) -> Need {
+            Need { master: master.map(Arc::new), not_before: None, floors }
+        }
+    }
+
     proptest! {
         #[test]
         fn a_server_that_lacks_what_is_required_is_never_chosen(
             servers in prop::collection::vec((0usize..4, any_position()), 0..5),
-            master in any_position(),
-            previous in prop::option::of((1usize..6, "[ab]")),
-            sample in prop::option::of(any_position()),
+            need in any_need(),
         ) {
-            let last = previous.map(|(server, incarnation)| last(server, &incarnation));
             let candidates = servers.iter().enumerate().map(|(at, (load, position))| Candidate {
                 server: at + 1, load: *load, position,
             });
-            let needed = |at: usize| {
-                let incarnation = &servers[at].1.incarnation;
-                required(at + 1, incarnation, &master, last.as_ref(), sample.as_ref())
+            let has = |at: usize| {
+                let position = &servers[at].1;
+                let known = need.floors.iter().all(|f| {
+                    f.is_at(at + 1, position) || matches!(f.least, Least::Sample { .. })
+                });
+                known && position.executed.contains_set(&need.required(at + 1, Some(position)))
             };
-            let has = |at: usize| servers[at].1.executed.contains_set(&needed(at));
-            match choose(candidates, Some(&master), last.as_ref(), sample.as_ref()) {
+            match need.choose(candidates, |_| false) {
                 Some(chosen) => {
                     let at = chosen - 1;
-                    prop_assert!(servers[at].1.executed.contains_set(&master.executed));
+                    if let Some(master) = &need.master {
+                        prop_assert!(servers[at].1.executed.contains_set(&master.executed));
+                    }
                     prop_assert!(has(at));
                     let lighter = (0..servers.len()).any(|o| has(o) && servers[o].0 < servers[at].0);
                     prop_assert!(!lighter);
@@ -162,59 +221,49 @@ mod tests {
         }
     }
 
-    fn one(server: usize, position: &Position) -> std::vec::IntoIter<Candidate<'_>> {
-        vec![Candidate {
-            server,
-            load: 0,
-            position,
-        }]
-        .into_iter()
-    }
-
     #[test]
     fn staying_on_a_server_needs_no_floor() {
-        let (here, master) = (position("a", &[], &[1]), position("m", &[2], &[1]));
-        assert_eq!(
-            choose(one(1, &here), Some(&master), Some(&last(1, "a")), None),
-            Some(1)
-        );
+        let here = position("a", &[], &[1]);
+        let need = strong(position("m", &[2], &[1]), vec![floor(1, "a", None)]);
+        assert!(need.is_met(1, &here));
     }
 
     #[test]
     fn a_session_does_not_lose_what_it_saw_on_another_satellite() {
-        let (here, master) = (position("a", &[], &[1]), position("m", &[2], &[1]));
-        assert_eq!(
-            choose(one(1, &here), Some(&master), Some(&last(2, "a")), None),
-            None
-        );
-        let sample = position("a", &[], &[1]);
-        assert_eq!(
-            choose(
-                one(1, &here),
-                Some(&master),
-                Some(&last(2, "a")),
-                Some(&sample)
-            ),
-            Some(1)
-        );
-        let sample = position("a", &[2], &[1]);
-        assert_eq!(
-            choose(
-                one(1, &here),
-                Some(&master),
-                Some(&last(2, "a")),
-                Some(&sample)
-            ),
-            None
-        );
+        let here = position("a", &[], &[1]);
+        let met = |sample| {
+            let need = strong(position("m", &[], &[1]), vec![floor(2, "a", sample)]);
+            need.is_met(1, &here)
+        };
+        assert!(!met(None));
+        assert!(met(Some((position("a", &[], &[1]), true))));
+        assert!(!met(Some((position("a", &[2], &[1]), true))));
+        assert!(met(Some((position("a", &[2], &[1]), false))));
     }
 
     #[test]
     fn a_rebuilt_server_is_another_server() {
-        let (here, master) = (position("b", &[], &[1]), position("m", &[2], &[1]));
-        assert_eq!(
-            choose(one(1, &here), Some(&master), Some(&last(1, "a")), None),
-            None
-        );
+        let here = position("b", &[], &[1]);
+        let need = strong(position("m", &[], &[1]), vec![floor(1, "a", None)]);
+        assert!(!need.is_met(1, &here) && need.is_open());
+    }
+
+    #[test]
+    fn a_bound_is_met_by_what_the_server_is_known_to_have_or_by_a_new_sample() {
+        let now = Instant::now();
+        let bounded = |master: Option<Position>, at| Need {
+            master: master.map(Arc::new),
+            not_before: Some(at),
+            floors: Vec::new(),
+        };
+        let mut here = position("a", &[], &[1]);
+        assert!(!bounded(None, now).is_met(1, &here));
+        here.as_of = Some(now);
+        assert!(bounded(None, now).is_met(1, &here));
+        assert!(bounded(Some(position("m", &[], &[1, 2])), now).is_met(1, &here));
+        let later = now + Duration::from_secs(60);
+        assert!(!bounded(Some(position("m", &[], &[1])), later).is_met(1, &here));
+        here.as_of = None;
+        assert!(bounded(Some(position("m", &[], &[1])), now).is_met(1, &here));
     }
 }

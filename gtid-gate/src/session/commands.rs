@@ -11,8 +11,10 @@ use crate::backend::{Backend, COM_INIT_DB, COM_QUERY, COM_QUIT};
 use crate::capability as cap;
 use crate::classify::{self, Class};
 use crate::error::SqlError;
+use crate::gate::Told;
 use crate::handshake::ChangeUser;
 use crate::login::{self, LoginError, Wanted};
+use crate::policy::Choice;
 use crate::response::Shape;
 use crate::wire::Reader;
 use bytes::BytesMut;
@@ -60,11 +62,12 @@ impl Session {
             return self.long_query(request).await;
         }
         let text = request.argument().to_vec();
-        let class = self.classify(&text);
+        let (class, hint) = self.classify(&text)?;
         let sql = String::from_utf8_lossy(&text);
         self.route(
             Statement {
                 class: &class,
+                hint,
                 sql: &sql,
             },
             Work::query(request),
@@ -72,10 +75,16 @@ impl Session {
         .await
     }
 
-    fn classify(&self, text: &[u8]) -> Class {
+    fn classify(&self, text: &[u8]) -> Result<(Class, Choice), SqlError> {
         match std::str::from_utf8(text) {
-            Ok(sql) if self.state.utf8 || sql.is_ascii() => classify::classify(sql),
-            _ => Class::Write("letters in another character set than UTF-8"),
+            Ok(sql) if self.state.utf8 || sql.is_ascii() => {
+                let (class, hint) = classify::classify_with_hints(sql);
+                Ok((class, hint.map_err(SqlError::bad_choice)?))
+            }
+            _ => Ok((
+                Class::Write("letters in another character set than UTF-8"),
+                Choice::default(),
+            )),
         }
     }
 
@@ -86,6 +95,7 @@ impl Session {
         self.route(
             Statement {
                 class: &class,
+                hint: Choice::default(),
                 sql: &sql,
             },
             Work::query(request),
@@ -109,7 +119,7 @@ impl Session {
     }
 
     async fn plain_on_master(&mut self, request: Request, shape: Shape) -> Result<(), Fault> {
-        self.on_master(&mut Work::Plain { request, shape })
+        self.on_master(&mut Work::Plain { request, shape }, Told::Nothing)
             .await
             .map(drop)
     }
@@ -120,8 +130,8 @@ impl Session {
             shape: Shape::Rows,
         };
         match self.state.tx {
-            Tx::OnSatellite(id) => self.on_satellite(id, &mut work).await.map(drop),
-            _ => self.on_master(&mut work).await.map(drop),
+            Tx::OnSatellite(id) => self.on_satellite(id, &mut work, Told::Data).await.map(drop),
+            _ => self.on_master(&mut work, Told::Data).await.map(drop),
         }
     }
 
@@ -160,7 +170,8 @@ impl Session {
     async fn prepare(&mut self, request: Request) -> Result<(), Fault> {
         let payload = self.gather(request).await?;
         let sql: Arc<[u8]> = Arc::from(&payload[1..]);
-        let class = Arc::new(self.classify(&sql));
+        let (class, hint) = self.classify(&sql)?;
+        let class = Arc::new(class);
         let id = self.statements.new_id();
         let request = Request {
             payload,
@@ -170,8 +181,8 @@ impl Session {
             request,
             shape: Shape::Prepare { id },
         };
-        if let Some(params) = self.prepare_somewhere(&class, &mut work).await? {
-            self.statements.add(id, sql, class, params);
+        if let Some(params) = self.prepare_somewhere(&class, hint, &mut work).await? {
+            self.statements.add(id, sql, class, hint, params);
         }
         Ok(())
     }
@@ -189,18 +200,20 @@ impl Session {
         };
         let statement = self.statements.get(id, "mysqld_stmt_execute")?;
         let execution = statement.execution(id, request.payload, request.continued)?;
-        let (class, sql) = (statement.class.clone(), statement.sql.clone());
+        let (class, hint) = (statement.class.clone(), statement.hint);
+        let sql = statement.sql.clone();
         let wants_cursor = execution.wants_cursor();
         let sql = String::from_utf8_lossy(&sql);
         self.route(
             Statement {
                 class: &class,
+                hint,
                 sql: &sql,
             },
             Work::Execute(execution),
         )
         .await?;
-        let server = self.state.last.as_ref().map(|l| l.server);
+        let server = self.state.last_server;
         self.statements.get(id, "mysqld_stmt_execute")?.cursor = server.filter(|_| wants_cursor);
         Ok(())
     }
@@ -280,8 +293,11 @@ impl Session {
         request.payload[1..5].copy_from_slice(&there.id.to_le_bytes());
         let mut work = Work::Plain { request, shape };
         match server {
-            0 => self.on_master(&mut work).await.map(drop),
-            _ => self.on_satellite(server, &mut work).await.map(drop),
+            0 => self.on_master(&mut work, Told::Data).await.map(drop),
+            _ => self
+                .on_satellite(server, &mut work, Told::Data)
+                .await
+                .map(drop),
         }
     }
 

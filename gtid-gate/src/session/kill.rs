@@ -8,6 +8,7 @@ use super::{Fault, Session};
 use crate::backend::{Backend, Wish};
 use crate::capability;
 use crate::error::SqlError;
+use crate::gate::Told;
 use crate::registry::{Entry, FIRST_ID};
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ impl Session {
     ) -> Result<(), Fault> {
         let id = u32::try_from(id).unwrap_or(u32::MAX);
         let Some(target) = self.target(id)? else {
-            return self.on_master(&mut work).await.map(drop);
+            return self.on_master(&mut work, Told::Nothing).await.map(drop);
         };
         if target.id == self.entry.id {
             let interrupted = SqlError::new(1317, "70100", "Query execution was interrupted");

@@ -7,6 +7,7 @@
 use crate::backend::{Backend, BackendStatement};
 use crate::classify::Class;
 use crate::error::{BackendError, SqlError};
+use crate::policy::Choice;
 use crate::wire;
 use bytes::BytesMut;
 use std::collections::HashMap;
@@ -23,6 +24,8 @@ const MAX_OWN_ANSWER: usize = 64 << 20;
 pub struct Statement {
     pub sql: Arc<[u8]>,
     pub class: Arc<Class>,
+    /// What its comments choose.
+    pub hint: Choice,
     pub params: u16,
     types: Arc<[u8]>,
     /// Counts changes of `types`; 0 is none given yet.
@@ -45,10 +48,11 @@ impl Statements {
         self.last_id
     }
 
-    pub fn add(&mut self, id: u32, sql: Arc<[u8]>, class: Arc<Class>, params: u16) {
+    pub fn add(&mut self, id: u32, sql: Arc<[u8]>, class: Arc<Class>, hint: Choice, params: u16) {
         let statement = Statement {
             sql,
             class,
+            hint,
             params,
             types: Arc::from([]),
             types_version: 0,
@@ -238,6 +242,7 @@ mod tests {
             id,
             Arc::from(&b"SELECT ?"[..]),
             Arc::new(Class::Read),
+            Choice::default(),
             params,
         );
         statements.known.remove(&id).unwrap()

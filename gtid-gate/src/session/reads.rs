@@ -10,7 +10,7 @@ use super::work::Work;
 use super::{Fault, Session};
 use crate::backend::Backend;
 use crate::error::{BackendError, SqlError};
-use crate::gate::Leave;
+use crate::gate::{Leave, Request, Told};
 use crate::response::Shape;
 use crate::servers::{Incarnation, Server};
 use std::sync::Arc;
@@ -20,6 +20,14 @@ enum Unread {
     Elsewhere(BackendError),
     OnMaster,
     Fault(Fault),
+}
+
+/// A prepared statement's description is not data.
+fn told_by(work: &Work) -> Told {
+    match work.shape() {
+        Shape::Prepare { .. } => Told::Nothing,
+        _ => Told::Data,
+    }
 }
 
 impl Session {
@@ -33,11 +41,12 @@ impl Session {
         self.state.opening.clear();
         let mut failed = Vec::new();
         loop {
-            let leave = self
-                .shared
-                .gate
-                .admit(self.state.last.as_ref(), &failed)
-                .await;
+            let request = Request {
+                policy: self.policy,
+                seen: &self.state.seen,
+                excluded: &failed,
+            };
+            let leave = self.shared.gate.admit(request).await;
             match leave.inspect_err(|_| self.count_error("no_server"))? {
                 Leave::Master(place) => {
                     self.leave = Some(place);
@@ -58,10 +67,7 @@ impl Session {
                         Ok(answer) => return Ok(answer),
                         Err(Unread::Fault(fault)) => return Err(fault),
                         Err(Unread::OnMaster) => {
-                            self.shared
-                                .gate
-                                .before_master(self.state.last.as_ref())
-                                .await?;
+                            self.before_master().await?;
                             return self.read_on_master(work, opening).await;
                         }
                         Err(Unread::Elsewhere(reason)) => {
@@ -86,7 +92,7 @@ impl Session {
         if !opening.is_empty() {
             self.open_on_master(opening).await?;
         }
-        let answer = self.on_master(work).await?;
+        let answer = self.on_master(work, told_by(work)).await?;
         if work.shape() == Shape::Results {
             self.count_read(0);
         }
@@ -133,7 +139,7 @@ impl Session {
         }
         match outcome {
             Ok(answer) => {
-                self.after(&mut backend, &answer);
+                self.after(&mut backend, &answer, told_by(work));
                 if work.shape() == Shape::Results {
                     self.count_read(server.id);
                 }
@@ -199,6 +205,7 @@ impl Session {
         &mut self,
         id: usize,
         work: &mut Work,
+        told: Told,
     ) -> Result<Answer, Fault> {
         let Some(mut backend) = self.satellites.remove(&id) else {
             return self.move_unread(id, work).await;
@@ -218,7 +225,7 @@ impl Session {
         drop(running);
         match outcome {
             Ok(answer) => {
-                self.after(&mut backend, &answer);
+                self.after(&mut backend, &answer, told);
                 self.satellites.insert(id, backend);
                 if work.shape() == Shape::Results {
                     self.state.opening.clear();
@@ -278,7 +285,7 @@ impl Session {
     }
 
     fn satellite_failed(&mut self, server: &Server, backend: &Backend, failed: Failed) -> Fault {
-        self.answered_by(server, &backend.incarnation);
+        self.answered_by(server, &backend.incarnation, Told::Data);
         match failed {
             Failed::Relay(RelayError::ClientGone | RelayError::Killed) => Fault::Gone,
             Failed::Client(error) => Fault::from(error),

@@ -11,7 +11,10 @@ use super::state::{Next, Tx};
 use super::work::Work;
 use super::{Fault, Session};
 use crate::classify::Class;
+use crate::config::Broken;
 use crate::error::SqlError;
+use crate::gate::Told;
+use crate::policy::Choice;
 use crate::response::Shape;
 
 /// Bytes of statements of a transaction that has read nothing, beyond which it no longer moves to another satellite.
@@ -20,6 +23,7 @@ const MAX_OPENING: usize = 4096;
 /// A statement and what classification says about it.
 pub(super) struct Statement<'a> {
     pub class: &'a Class,
+    pub hint: Choice,
     pub sql: &'a str,
 }
 
@@ -29,6 +33,7 @@ impl Session {
         statement: Statement<'_>,
         mut work: Work,
     ) -> Result<(), Fault> {
+        self.promise(statement.hint);
         match statement.class {
             Class::Kill { query_only, id } => return self.kill(*query_only, *id, work).await,
             Class::Set(items) => return self.set(items, statement.sql, work).await,
@@ -37,16 +42,27 @@ impl Session {
                 read_only,
                 consistent_snapshot,
             } => {
-                return self.begin(*read_only, *consistent_snapshot, work).await;
+                return self
+                    .begin(*read_only, *consistent_snapshot, statement.hint, work)
+                    .await;
             }
             _ => {}
         }
         match self.state.tx {
             Tx::None => self.outside(statement, work).await,
-            Tx::OnMaster => self.in_master_transaction(statement.class, &mut work).await,
+            Tx::OnMaster => self.in_master_transaction(statement, &mut work).await,
             Tx::Pending => self.first_in_read_only(statement, &mut work).await,
             Tx::OnSatellite(id) => self.in_read_only(id, statement, work).await,
             Tx::Lost => self.in_lost(statement.class).await,
+        }
+    }
+
+    /// A transaction's reads are promised one thing: what holds when its snapshot is chosen.
+    fn promise(&mut self, hint: Choice) {
+        match self.state.tx {
+            Tx::None => self.policy = self.policy(hint),
+            Tx::Pending => self.policy = hint.or_else(self.policy),
+            Tx::OnMaster | Tx::OnSatellite(_) | Tx::Lost => {}
         }
     }
 
@@ -75,8 +91,12 @@ impl Session {
             Class::ShowWarnings => self.on_last_server(&mut work).await,
             Class::Pin(reason) => self.pin(reason, &mut work).await,
             _ => {
-                self.on_master_outside(&mut work, changes_only(statement.sql))
-                    .await
+                let told = if changes_only(statement.sql) {
+                    Told::OwnChange
+                } else {
+                    Told::Data
+                };
+                self.on_master_outside(&mut work, told).await
             }
         }
     }
@@ -86,45 +106,47 @@ impl Session {
         self.satellites_allowed() && (self.state.autocommit || self.state.declared_read_only())
     }
 
-    /// `changes_only`: shows the client no rows, so that what it saw before can't be missed.
-    async fn on_master_outside(
-        &mut self,
-        work: &mut Work,
-        changes_only: bool,
-    ) -> Result<(), Fault> {
-        if !changes_only {
-            self.shared
-                .gate
-                .before_master(self.state.last.as_ref())
-                .await?;
+    /// An own change shows the client no rows, so that what it saw before can't be missed.
+    async fn on_master_outside(&mut self, work: &mut Work, told: Told) -> Result<(), Fault> {
+        if told != Told::OwnChange {
+            self.before_master().await?;
         }
         self.tell_next_to_master().await?;
         self.shared.metrics.master_statements.inc();
-        self.on_master(work).await.map(drop)
+        self.on_master(work, told).await.map(drop)
+    }
+
+    /// Waits until the master shows what the session has seen elsewhere.
+    pub(super) async fn before_master(&self) -> Result<(), SqlError> {
+        let gate = &self.shared.gate;
+        gate.before_master(&self.state.seen, self.policy.level)
+            .await
     }
 
     async fn pin(&mut self, reason: &'static str, work: &mut Work) -> Result<(), Fault> {
-        self.shared
-            .gate
-            .before_master(self.state.last.as_ref())
-            .await?;
+        self.before_master().await?;
         self.tell_next_to_master().await?;
         self.shared.metrics.master_statements.inc();
         // Pinned even if it fails: half of it may have been done.
         self.state.sticky = Some(reason);
-        self.on_master(work).await.map(drop)
+        self.on_master(work, Told::Data).await.map(drop)
     }
 
     async fn begin(
         &mut self,
         read_only: Option<bool>,
         snapshot: bool,
+        hint: Choice,
         mut work: Work,
     ) -> Result<(), Fault> {
         self.end_before_begin().await?;
+        self.promise(hint);
         let read_only = read_only.unwrap_or_else(|| self.state.declared_read_only());
         if !read_only || !self.satellites_allowed() {
-            return self.on_master_outside(&mut work, false).await;
+            return self.on_master_outside(&mut work, Told::Nothing).await;
+        }
+        if self.shared.config.broken == Some(Broken::Snapshot) {
+            return self.say_ok().await;
         }
         if snapshot {
             self.read(&mut work, &[]).await?;
@@ -150,12 +172,22 @@ impl Session {
         Ok(())
     }
 
-    async fn in_master_transaction(&mut self, class: &Class, work: &mut Work) -> Result<(), Fault> {
+    async fn in_master_transaction(
+        &mut self,
+        statement: Statement<'_>,
+        work: &mut Work,
+    ) -> Result<(), Fault> {
+        let class = statement.class;
         self.shared.metrics.master_statements.inc();
         if let Class::Pin(reason) = class {
             self.state.sticky = Some(reason);
         }
-        self.on_master(work).await?;
+        let told = match class {
+            Class::Commit { .. } | Class::Rollback { .. } | Class::InTransaction => Told::OwnChange,
+            _ if changes_only(statement.sql) => Told::OwnChange,
+            _ => Told::Data,
+        };
+        self.on_master(work, told).await?;
         match class {
             Class::Commit { release: true, .. } | Class::Rollback { release: true, .. } => {
                 Err(Fault::Gone)
@@ -182,12 +214,9 @@ impl Session {
             }
             Class::ShowWarnings => self.on_last_server(work).await,
             _ => {
-                self.shared
-                    .gate
-                    .before_master(self.state.last.as_ref())
-                    .await?;
+                self.before_master().await?;
                 self.open_on_master(&opening).await?;
-                self.in_master_transaction(statement.class, work).await
+                self.in_master_transaction(statement, work).await
             }
         }
     }
@@ -212,12 +241,12 @@ impl Session {
         match statement.class {
             Class::InTransaction => {
                 let opening = self.state.opening.clone();
-                let answer = self.on_satellite(id, &mut work).await?;
+                let answer = self.on_satellite(id, &mut work, Told::Nothing).await?;
                 self.has_said(opening, &answer, statement.sql);
                 Ok(())
             }
             Class::Read | Class::ShowWarnings => {
-                let answer = self.on_satellite(id, &mut work).await?;
+                let answer = self.on_satellite(id, &mut work, Told::Data).await?;
                 let moved = self.state.tx != Tx::OnSatellite(id);
                 if answer.error.is_none() && *statement.class == Class::Read && !moved {
                     self.count_read(id);
@@ -236,14 +265,9 @@ impl Session {
                 Inside::Satellite => {
                     // What such a function does may not be undone with the transaction: never run again elsewhere.
                     self.state.opening.clear();
-                    self.on_satellite(id, &mut work).await.map(drop)
+                    self.on_satellite(id, &mut work, Told::Data).await.map(drop)
                 }
-                Inside::Master => {
-                    let last = self.state.last.clone();
-                    let done = self.on_master(&mut work).await.map(drop);
-                    self.state.last = last;
-                    done
-                }
+                Inside::Master => self.on_master(&mut work, Told::Nothing).await.map(drop),
                 Inside::Change => Err(SqlError::read_only_transaction().into()),
                 Inside::Refused => Err(refused_inside(reason)),
             },
@@ -270,10 +294,10 @@ impl Session {
 
     /// SHOW WARNINGS and the like: about the statement before, on the server that ran it.
     async fn on_last_server(&mut self, work: &mut Work) -> Result<(), Fault> {
-        let last = self.state.last.as_ref().map(|l| l.server);
+        let last = self.state.last_server;
         match last.filter(|id| self.satellites.contains_key(id)) {
-            Some(id) => self.on_satellite(id, work).await.map(drop),
-            None => self.on_master(work).await.map(drop),
+            Some(id) => self.on_satellite(id, work, Told::Nothing).await.map(drop),
+            None => self.on_master(work, Told::Nothing).await.map(drop),
         }
     }
 
@@ -281,15 +305,17 @@ impl Session {
     pub(super) async fn prepare_somewhere(
         &mut self,
         class: &Class,
+        hint: Choice,
         work: &mut Work,
     ) -> Result<Option<u16>, Fault> {
+        self.promise(hint);
         debug_assert!(matches!(work.shape(), Shape::Prepare { .. }));
         let reads = *class == Class::Read;
         let answer = match self.state.tx {
-            Tx::OnSatellite(id) if reads => self.on_satellite(id, work).await?,
+            Tx::OnSatellite(id) if reads => self.on_satellite(id, work, Told::Nothing).await?,
             Tx::Pending if reads => self.read(work, &[]).await?,
             Tx::None if reads && self.may_read_alone() => self.read(work, &[]).await?,
-            _ => self.on_master(work).await?,
+            _ => self.on_master(work, Told::Nothing).await?,
         };
         Ok(answer.prepared.map(|p| p.params))
     }

@@ -8,6 +8,7 @@ use super::work::{SendError, Work, send};
 use super::{Fault, Session};
 use crate::backend::{Backend, BackendStatement, Wish};
 use crate::error::{BackendError, PacketError, SqlError};
+use crate::gate::Told;
 use crate::response::Shape;
 use crate::servers::{Role, Server};
 use crate::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS};
@@ -120,8 +121,13 @@ impl Session {
     }
 
     /// Draws the consequences of an answer for the session's transaction.
-    pub(super) fn after(&mut self, backend: &mut Backend, answer: &Answer) {
-        self.answered_by(&backend.server, &backend.incarnation);
+    pub(super) fn after(&mut self, backend: &mut Backend, answer: &Answer, told: Told) {
+        // An error may tell what the data is: a duplicate key is there.
+        let told = match answer.error {
+            Some(_) if told == Told::OwnChange => Told::Data,
+            _ => told,
+        };
+        self.answered_by(&backend.server, &backend.incarnation, told);
         let Some(status) = answer.status else { return };
         let open = status & STATUS_IN_TRANS != 0;
         let here = match backend.server.role {
@@ -198,15 +204,15 @@ impl Session {
         }
     }
 
-    /// Runs a command on the master and passes the answer on.
-    pub(super) async fn on_master(&mut self, work: &mut Work) -> Result<Answer, Fault> {
+    /// Runs a command on the master and passes the answer on; `told`: what the answer lets the client know.
+    pub(super) async fn on_master(&mut self, work: &mut Work, told: Told) -> Result<Answer, Fault> {
         let mut backend = self.take_master().await?;
         let running = backend.server.start_running();
         let outcome = self.exchange(&mut backend, work, OnRefusal::Pass).await;
         drop(running);
         match outcome {
             Ok(answer) => {
-                self.after(&mut backend, &answer);
+                self.after(&mut backend, &answer, told);
                 self.master = Some(backend);
                 Ok(answer)
             }
@@ -214,7 +220,10 @@ impl Session {
                 self.master = Some(backend);
                 Err(Fault::Sql(error))
             }
-            Err(failed) => Err(self.master_failed(failed)),
+            Err(failed) => {
+                self.answered_by(&backend.server, &backend.incarnation, told);
+                Err(self.master_failed(failed))
+            }
         }
     }
 

@@ -7,8 +7,10 @@ use super::state::{Next, Tx};
 use super::work::Work;
 use super::{Fault, Session};
 use crate::backend::TextResult;
-use crate::classify::SetItem;
+use crate::classify::{ChoiceValue, SetItem};
 use crate::error::SqlError;
+use crate::gate::Told;
+use crate::policy::{Choice, Level};
 
 impl Session {
     pub(super) async fn set(
@@ -17,6 +19,24 @@ impl Session {
         sql: &str,
         mut work: Work,
     ) -> Result<(), Fault> {
+        check_choices(items).map_err(SqlError::bad_choice)?;
+        let is_choice = |i: &SetItem| {
+            matches!(
+                i,
+                SetItem::Choice {
+                    value: ChoiceValue::Said(_),
+                    ..
+                }
+            )
+        };
+        // Double quotes may hold a name for the server.
+        let plain = !self.state.reads_differently && !self.shared_by_clients;
+        if plain && !items.is_empty() && items.iter().all(is_choice) {
+            for item in items {
+                self.took(item).await?;
+            }
+            return self.say_ok().await;
+        }
         let about_next = |i: &SetItem| {
             matches!(
                 i,
@@ -33,9 +53,7 @@ impl Session {
         if turns_on && self.state.tx != Tx::OnMaster {
             self.state.tx = Tx::None;
         }
-        let last = self.state.last.clone();
-        let answer = self.on_master(&mut work).await?;
-        self.state.last = last;
+        let answer = self.on_master(&mut work, Told::Nothing).await?;
         if answer.error.is_some() && items.len() > 1 {
             self.state.sticky = Some("a list of settings that failed somewhere");
         }
@@ -85,12 +103,14 @@ impl Session {
         match item {
             // A parameter's value is not in the text.
             SetItem::Session { name, value } if value.contains('?') => {
-                let value = self.ask_setting(name).await?;
+                let value = self.ask_value(&format!("@@session.{name}")).await?;
+                let value = literal(&value);
                 self.keep_setting(name, &value);
             }
             SetItem::Session { name, value } => self.keep_setting(name, value),
             SetItem::SessionComputed { name } => {
-                let value = self.ask_setting(name).await?;
+                let value = self.ask_value(&format!("@@session.{name}")).await?;
+                let value = literal(&value);
                 self.keep_setting(name, &value);
             }
             SetItem::TransactionReadOnlySession(read_only) => self.state.read_only = *read_only,
@@ -105,6 +125,18 @@ impl Session {
                 self.keep_charset(charset, format!("SET CHARACTER SET '{charset}'"))
             }
             SetItem::UserVariable(_) => self.state.user_variables = true,
+            // Of the proxy's clients nobody knows whose it is.
+            SetItem::Choice { .. } if self.shared_by_clients => self.state.user_variables = true,
+            SetItem::Choice { name, value } => {
+                let value = match value {
+                    ChoiceValue::Said(value) => value.clone(),
+                    ChoiceValue::Computed => {
+                        let answer = self.ask_value(&format!("@multimed_{name}")).await?;
+                        answer.text(0, 0).map(str::to_owned)
+                    }
+                };
+                self.keep_choice(name, value.as_deref());
+            }
             SetItem::Other => self.state.sticky = Some("a setting that only the master has"),
             SetItem::Autocommit(_)
             | SetItem::Global
@@ -112,6 +144,22 @@ impl Session {
             | SetItem::IsolationNext(_) => {}
         }
         Ok(())
+    }
+
+    /// A computed value that means nothing is taken for the strongest promise: nobody can be told any more.
+    fn keep_choice(&mut self, name: &'static str, value: Option<&str>) {
+        if self.state.choice.choose(name, value).is_err() {
+            self.state.choice = Choice {
+                level: Some(Level::Strong),
+                ..self.state.choice
+            };
+            self.state.user_variables = true;
+            return;
+        }
+        let value = value.map_or("NULL".to_owned(), |v| format!("'{v}'"));
+        let variable = format!("@multimed_{name}");
+        self.state
+            .keep(&variable, format!("SET {variable} = {value}"));
     }
 
     fn keep_charset(&mut self, charset: &str, sql: String) {
@@ -134,27 +182,25 @@ impl Session {
             .keep(name, format!("SET SESSION {name} = {value}"));
     }
 
-    /// A setting's value as a literal that means the same on any server.
-    async fn ask_setting(&mut self, name: &str) -> Result<String, Fault> {
+    /// An expression's value, as the master computes it.
+    async fn ask_value(&mut self, expression: &str) -> Result<TextResult, Fault> {
         let Some(mut master) = self.master.take() else {
             return Err(Fault::Fatal(SqlError::gate(
                 "lost the connection to the master",
             )));
         };
-        let answer = master.query(&format!("SELECT @@session.{name}")).await;
+        let answer = master.query(&format!("SELECT {expression}")).await;
         match answer {
             Ok(answer) => {
                 self.master = Some(master);
-                Ok(literal(&answer))
+                Ok(answer)
             }
             Err(error) => Err(self.lost_master(error)),
         }
     }
 
     pub(super) async fn use_database(&mut self, name: &str, work: &mut Work) -> Result<(), Fault> {
-        let last = self.state.last.clone();
-        let answer = self.on_master(work).await?;
-        self.state.last = last;
+        let answer = self.on_master(work, Told::Nothing).await?;
         if answer.error.is_none() {
             self.state.database = Some(name.to_owned());
             if let Some(master) = &mut self.master {
@@ -175,6 +221,22 @@ pub(super) fn is_utf8(charset: &str) -> bool {
 /// MySQL's type codes of numbers, written without quotes.
 const NUMBERS: &[u8] = &[0, 1, 2, 3, 4, 5, 8, 9, 13, 246];
 
+/// What is wrong is said before anything is done.
+fn check_choices(items: &[SetItem]) -> Result<(), crate::policy::BadChoice> {
+    let mut checked = Choice::default();
+    for item in items {
+        if let SetItem::Choice {
+            name,
+            value: ChoiceValue::Said(value),
+        } = item
+        {
+            checked.choose(name, value.as_deref())?;
+        }
+    }
+    Ok(())
+}
+
+/// As a literal that means the same on any server.
 fn literal(answer: &TextResult) -> String {
     let is_number = answer.types.first().is_some_and(|t| NUMBERS.contains(t));
     match answer.text(0, 0) {

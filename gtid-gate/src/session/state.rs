@@ -1,7 +1,8 @@
 //! What a session has built up and must not lose: transaction, settings, ties to a server. Pure.
 
 use crate::classify::is_system_schema;
-use crate::gate::LastRead;
+use crate::gate::Seen;
+use crate::policy::Choice;
 use crate::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS, STATUS_IN_TRANS_READONLY};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +51,11 @@ pub struct State {
     pub reads_differently: bool,
     /// Statements come in UTF-8.
     pub utf8: bool,
-    pub last: Option<LastRead>,
+    pub seen: Seen,
+    /// Who answered the statement before.
+    pub last_server: Option<usize>,
+    /// What the session chose for its reads.
+    pub choice: Choice,
 }
 
 impl State {
@@ -69,14 +74,16 @@ impl State {
             user_variables: false,
             reads_differently: false,
             utf8,
-            last: None,
+            seen: Seen::default(),
+            last_server: None,
+            choice: Choice::default(),
         }
     }
 
     /// COM_RESET_CONNECTION: all but the database is as after login. What was read stays read.
     pub fn reset(&mut self) {
         *self = Self {
-            last: self.last.take(),
+            seen: std::mem::take(&mut self.seen),
             order: self.order,
             ..Self::new(self.database.take(), self.utf8)
         };

@@ -1,0 +1,277 @@
+//! What a read was promised: how fresh it must be, how long it may wait for that, and what comes after the wait.
+//!
+//! In: the texts of settings, session variables and comment hints. Out: a `Policy`.
+//! Must never: take a text that it does not understand for a weaker promise.
+
+use std::fmt;
+use std::time::Duration;
+
+/// What a read-only statement or transaction sees at least. All of them show a prefix of the master's history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// All that was acknowledged before it arrived.
+    Strong,
+    /// Its session's own writes, and never less than the session saw before.
+    Session,
+    /// All that was acknowledged longer ago than this, and never less than the session saw before.
+    Bounded(Duration),
+    /// Some prefix.
+    Eventual,
+}
+
+/// What happens when no satellite got fresh enough in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterWait {
+    Master,
+    Error,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    pub level: Level,
+    pub wait: Duration,
+    pub after_wait: AfterWait,
+}
+
+/// What a user, a session or a statement says about its reads; what it leaves open comes from further out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Choice {
+    pub level: Option<Level>,
+    pub wait: Option<Duration>,
+    pub after_wait: Option<AfterWait>,
+}
+
+/// Names of the three things that can be chosen; as session variables with `multimed_` before them.
+pub const NAMES: [&str; 3] = ["consistency", "wait_ms", "after_wait"];
+const VARIABLE_PREFIX: &str = "multimed_";
+/// A comment that starts with this is a hint.
+const HINT: &str = "multimed:";
+const LONGEST_MS: u64 = 3_600_000;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadChoice {
+    #[error("{name} can't be {value:?}: expected {expected}")]
+    Value {
+        name: &'static str,
+        value: String,
+        expected: &'static str,
+    },
+    #[error("{0:?} is not consistency=…, wait_ms=… or after_wait=…")]
+    Name(String),
+}
+
+/// The choice that a user variable of this name makes; nothing for variables that are the application's own.
+pub fn variable(name: &str) -> Option<&'static str> {
+    let lower = name.to_ascii_lowercase();
+    let rest = lower.strip_prefix(VARIABLE_PREFIX)?;
+    NAMES.into_iter().find(|known| *known == rest)
+}
+
+/// What a comment's text, without its delimiters, chooses; nothing if it is no hint.
+pub fn hint(comment: &str) -> Option<Result<Choice, BadChoice>> {
+    let comment = comment.trim();
+    let starts = comment
+        .get(..HINT.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(HINT));
+    starts.then(|| Choice::parse(&comment[HINT.len()..]))
+}
+
+impl Choice {
+    /// `consistency=bounded:500 wait_ms=20, after_wait=error`
+    pub fn parse(text: &str) -> Result<Self, BadChoice> {
+        let mut choice = Self::default();
+        let parts = text.split(|c: char| c.is_whitespace() || c == ',');
+        for part in parts.filter(|p| !p.is_empty()) {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            let known = NAMES.into_iter().find(|n| n.eq_ignore_ascii_case(name));
+            choice.choose(
+                known.ok_or_else(|| BadChoice::Name(part.to_owned()))?,
+                Some(value),
+            )?;
+        }
+        Ok(choice)
+    }
+
+    /// `name` is one of `NAMES`; no value takes the choice back.
+    pub fn choose(&mut self, name: &'static str, value: Option<&str>) -> Result<(), BadChoice> {
+        let read = |value: &str, expected| BadChoice::Value {
+            name,
+            value: value.to_owned(),
+            expected,
+        };
+        match name {
+            "consistency" => {
+                let expected = "strong, session, bounded:<ms> (0 to 3600000) or eventual";
+                self.level = value
+                    .map(|v| level(v).ok_or_else(|| read(v, expected)))
+                    .transpose()?;
+            }
+            "wait_ms" => {
+                let expected = "a whole number of milliseconds from 0 to 3600000";
+                self.wait = value
+                    .map(|v| millis(v).ok_or_else(|| read(v, expected)))
+                    .transpose()?;
+            }
+            _ => {
+                let expected = "master or error";
+                self.after_wait = value
+                    .map(|v| after_wait(v).ok_or_else(|| read(v, expected)))
+                    .transpose()?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn or_else(self, outer: Policy) -> Policy {
+        Policy {
+            level: self.level.unwrap_or(outer.level),
+            wait: self.wait.unwrap_or(outer.wait),
+            after_wait: self.after_wait.unwrap_or(outer.after_wait),
+        }
+    }
+
+    /// This choice, and the other where this one is open.
+    pub fn and_then(self, other: Self) -> Self {
+        Self {
+            level: self.level.or(other.level),
+            wait: self.wait.or(other.wait),
+            after_wait: self.after_wait.or(other.after_wait),
+        }
+    }
+}
+
+pub fn level(text: &str) -> Option<Level> {
+    let text = text.trim().to_ascii_lowercase();
+    match text.as_str() {
+        "strong" => Some(Level::Strong),
+        "session" => Some(Level::Session),
+        "eventual" => Some(Level::Eventual),
+        _ => text
+            .strip_prefix("bounded:")
+            .and_then(millis)
+            .map(Level::Bounded),
+    }
+}
+
+pub fn after_wait(text: &str) -> Option<AfterWait> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "master" => Some(AfterWait::Master),
+        "error" => Some(AfterWait::Error),
+        _ => None,
+    }
+}
+
+fn millis(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let value: u64 = text.parse().ok().filter(|_| digits)?;
+    (value <= LONGEST_MS).then(|| Duration::from_millis(value))
+}
+
+impl Level {
+    /// The name that metrics carry.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Strong => "strong",
+            Self::Session => "session",
+            Self::Bounded(_) => "bounded",
+            Self::Eventual => "eventual",
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bounded(bound) => write!(f, "bounded:{}", bound.as_millis()),
+            other => f.write_str(other.name()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const OUTER: Policy = Policy {
+        level: Level::Strong,
+        wait: Duration::from_millis(100),
+        after_wait: AfterWait::Master,
+    };
+
+    #[test]
+    fn a_hint_chooses_what_it_names_and_leaves_the_rest() {
+        let chosen = hint(" MultiMed: consistency=Bounded:250 ")
+            .unwrap()
+            .unwrap();
+        let bounded = Level::Bounded(Duration::from_millis(250));
+        assert_eq!(
+            chosen.or_else(OUTER),
+            Policy {
+                level: bounded,
+                ..OUTER
+            }
+        );
+        let chosen = hint("multimed:after_wait=error,wait_ms=0")
+            .unwrap()
+            .unwrap();
+        let expected = Policy {
+            wait: Duration::ZERO,
+            after_wait: AfterWait::Error,
+            ..OUTER
+        };
+        assert_eq!(chosen.or_else(OUTER), expected);
+    }
+
+    #[test]
+    fn other_comments_are_no_hints() {
+        for comment in ["", "multimed", "app:web", "see multimed: x", "é"] {
+            assert_eq!(hint(comment), None, "{comment}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_an_error() {
+        for text in [
+            "consistency=stong",
+            "consistency=",
+            "consistency",
+            "eventual",
+            "consistency=bounded",
+            "consistency=bounded:",
+            "consistency=bounded:-1",
+            "consistency=bounded:+1",
+            "consistency=bounded:1.5",
+            "consistency=bounded:3600001",
+            "wait_ms=99999999999999999999",
+            "after_wait=retry",
+            "level=strong",
+        ] {
+            assert!(Choice::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn variables_are_known_by_their_names() {
+        assert_eq!(variable("MULTIMED_Consistency"), Some("consistency"));
+        assert_eq!(variable("multimed_wait_ms"), Some("wait_ms"));
+        assert_eq!(variable("consistency"), None);
+        assert_eq!(variable("multimed_other"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_level_reads_back_as_it_is_written(ms in 0u64..=LONGEST_MS) {
+            let bounded = Level::Bounded(Duration::from_millis(ms));
+            for one in [bounded, Level::Strong, Level::Session, Level::Eventual] {
+                prop_assert_eq!(level(&one.to_string()), Some(one));
+            }
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in ".{0,40}") {
+            let _ = (hint(&text), Choice::parse(&text), variable(&text));
+        }
+    }
+}
