@@ -2,17 +2,27 @@
 //! - GET /live     200 while the process runs
 //! - GET /ready    200 when clients can be served (listening, master reachable, not stopping); else 503 and why
 //! - GET /metrics  Prometheus text
-//! - GET /servers  JSON list: name, role, address, state, incarnation, gtid_set, load, sessions, lag, reads
+//! - GET /servers  JSON list: name, role, address, state (up, draining, down), incarnation, gtid_set, load, open, sessions, lag, reads
+//! - POST /servers                {"address":"host:port"}: a satellite more
+//! - POST /servers/NAME/drain     nothing new for it; what is open there may end
+//! - POST /servers/NAME/undrain   as before
+//! - DELETE /servers/NAME         forgets a satellite that is down, or drained and no longer used
 //!
-//! Must never: change anything.
+//! Who changes something must come from this host or bring the token (`Authorization: Bearer …`).
+//! Must never: let anybody else change anything.
 
+use crate::gate::FleetError;
+use crate::scramble;
 use crate::servers::{Role, Server, lag_transactions};
 use crate::shared::Shared;
-use axum::extract::State;
-use axum::http::{StatusCode, header};
-use axum::response::IntoResponse;
-use axum::{Router, routing::get};
+use axum::body::Bytes;
+use axum::extract::{ConnectInfo, Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post};
+use axum::{Router, serve};
 use serde_json::{Value, json};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio::net::TcpListener;
@@ -23,9 +33,13 @@ pub async fn run(listener: TcpListener, shared: Arc<Shared>) -> std::io::Result<
         .route("/live", get(|| async { "live\n" }))
         .route("/ready", get(ready))
         .route("/metrics", get(metrics))
-        .route("/servers", get(servers))
+        .route("/servers", get(servers).post(add))
+        .route("/servers/{name}", delete(remove))
+        .route("/servers/{name}/drain", post(drain))
+        .route("/servers/{name}/undrain", post(undrain))
         .with_state(shared);
-    axum::serve(listener, router).await
+    let service = router.into_make_service_with_connect_info::<SocketAddr>();
+    serve(listener, service).await
 }
 
 async fn ready(State(shared): State<Arc<Shared>>) -> (StatusCode, &'static str) {
@@ -41,7 +55,7 @@ async fn ready(State(shared): State<Arc<Shared>>) -> (StatusCode, &'static str) 
     }
 }
 
-async fn metrics(State(shared): State<Arc<Shared>>) -> axum::response::Response {
+async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     shared.gate.servers.show(&shared.metrics);
     match shared.metrics.text() {
         Ok(text) => ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response(),
@@ -49,27 +63,111 @@ async fn metrics(State(shared): State<Arc<Shared>>) -> axum::response::Response 
     }
 }
 
-async fn servers(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
-    let all = &shared.gate.servers;
-    let list: Vec<Value> = all
-        .all()
-        .map(|server| describe(server, &all.master, &shared))
-        .collect();
-    let text = serde_json::to_string_pretty(&list).unwrap_or_default();
-    ([(header::CONTENT_TYPE, "application/json")], text)
+async fn servers(State(shared): State<Arc<Shared>>) -> Response {
+    let all = shared.gate.servers.all();
+    let list = all.iter().map(|server| describe(server, &shared)).collect();
+    answer(StatusCode::OK, &Value::Array(list))
 }
 
-fn describe(server: &Server, master: &Server, shared: &Shared) -> Value {
+/// Who asks, and with what.
+type Caller = (ConnectInfo<SocketAddr>, HeaderMap);
+
+async fn add(State(shared): State<Arc<Shared>>, caller: Caller, body: Bytes) -> Response {
+    if let Some(refusal) = refusal(&shared, &caller) {
+        return refusal;
+    }
+    let wanted: Option<Value> = serde_json::from_slice(&body).ok();
+    let address = wanted.as_ref().and_then(|w| w.get("address")?.as_str());
+    let Some(Ok(address)) = address.map(str::parse) else {
+        let text = "expected {\"address\":\"host:port\"}";
+        return complaint(StatusCode::BAD_REQUEST, text);
+    };
+    match shared.gate.add(address, &shared.config) {
+        Ok(server) => {
+            tracing::info!(server = %server.name, "server added");
+            answer(StatusCode::CREATED, &describe(&server, &shared))
+        }
+        Err(error) => refused(&error),
+    }
+}
+
+async fn drain(state: State<Arc<Shared>>, caller: Caller, name: Path<String>) -> Response {
+    set_draining(&state, &caller, &name, true)
+}
+
+async fn undrain(state: State<Arc<Shared>>, caller: Caller, name: Path<String>) -> Response {
+    set_draining(&state, &caller, &name, false)
+}
+
+fn set_draining(shared: &Shared, caller: &Caller, name: &str, draining: bool) -> Response {
+    if let Some(refusal) = refusal(shared, caller) {
+        return refusal;
+    }
+    match shared.gate.drain(name, draining) {
+        Ok(server) => answer(StatusCode::OK, &describe(&server, shared)),
+        Err(error) => refused(&error),
+    }
+}
+
+async fn remove(State(shared): State<Arc<Shared>>, caller: Caller, name: Path<String>) -> Response {
+    if let Some(refusal) = refusal(&shared, &caller) {
+        return refusal;
+    }
+    match shared.gate.remove(&name) {
+        Ok(()) => StatusCode::NO_CONTENT.into_response(),
+        Err(error) => refused(&error),
+    }
+}
+
+/// Nothing if the caller may change something.
+fn refusal(shared: &Shared, (ConnectInfo(peer), headers): &Caller) -> Option<Response> {
+    if peer.ip().to_canonical().is_loopback() {
+        return None;
+    }
+    let Some(token) = &shared.config.admin_token else {
+        let text = "changes are for this host only: no GATE_ADMIN_TOKEN is set";
+        return Some(complaint(StatusCode::FORBIDDEN, text));
+    };
+    let given = headers.get(header::AUTHORIZATION).map(|v| v.as_bytes());
+    let given = given.and_then(|v| v.strip_prefix(b"Bearer "));
+    match given.is_some_and(|given| scramble::same(given, token)) {
+        true => None,
+        false => Some(complaint(
+            StatusCode::UNAUTHORIZED,
+            "the token is missing or wrong",
+        )),
+    }
+}
+
+fn refused(error: &FleetError) -> Response {
+    let status = match error {
+        FleetError::Unknown(_) => StatusCode::NOT_FOUND,
+        FleetError::Known(_) | FleetError::InUse { .. } => StatusCode::CONFLICT,
+    };
+    complaint(status, &error.to_string())
+}
+
+fn complaint(status: StatusCode, text: &str) -> Response {
+    answer(status, &json!({ "error": text }))
+}
+
+fn answer(status: StatusCode, value: &Value) -> Response {
+    let text = serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
+    (status, [(header::CONTENT_TYPE, "application/json")], text).into_response()
+}
+
+fn describe(server: &Server, shared: &Shared) -> Value {
     let position = server.position();
-    let master = master.position();
+    let master = shared.gate.servers.master.position();
     json!({
         "name": server.name,
         "role": match server.role { Role::Master => "master", Role::Satellite => "satellite" },
         "address": server.address.to_string(),
-        "state": if position.is_some() { "up" } else { "down" },
+        "state": server.state(),
         "incarnation": position.as_ref().map(|p| p.incarnation.to_string()),
         "gtid_set": position.as_ref().map(|p| p.executed.to_string()),
         "load": server.running.load(Ordering::Relaxed),
+        "open": server.open.load(Ordering::Relaxed),
         "sessions": server.sessions.load(Ordering::Relaxed),
         "lag_transactions": lag_transactions(master.as_deref(), position.as_deref()),
         "lag_ms": position.as_ref().map(|_| server.lag_ms.load(Ordering::Relaxed)),

@@ -24,6 +24,8 @@ pub struct Config {
     pub fallback_limit: usize,
     pub fallback_queue: Duration,
     pub password_ttl: Duration,
+    /// What proves that somebody from another host may change the list of servers.
+    pub admin_token: Option<Password>,
     pub max_packet: usize,
     pub max_connections: usize,
     pub login_timeout: Duration,
@@ -215,6 +217,11 @@ impl Settings<'_> {
         addresses
     }
 
+    fn optional_secret(&mut self, name: &str) -> Option<Password> {
+        let is_given = self.given(name).is_some() || self.given(&format!("{name}_FILE")).is_some();
+        is_given.then(|| self.secret(name))
+    }
+
     fn secret(&mut self, name: &str) -> Password {
         let file_name = format!("{name}_FILE");
         let secret = match (self.given(name), self.given(&file_name)) {
@@ -286,6 +293,7 @@ impl Config {
             password_ttl: Duration::from_secs(
                 s.number("GATE_PASSWORD_TTL_S", 300, 0, 86_400) as u64
             ),
+            admin_token: s.optional_secret("GATE_ADMIN_TOKEN"),
             max_packet: s.number("GATE_MAX_PACKET_BYTES", 1 << 30, 1 << 16, 1 << 30),
             max_connections: s.number("GATE_MAX_CONNECTIONS", 4000, 1, 1_000_000),
             login_timeout: s.millis("GATE_LOGIN_TIMEOUT_MS", 10_000, 1),

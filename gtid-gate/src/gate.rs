@@ -6,6 +6,7 @@
 //! asked before the read arrived.
 
 mod decision;
+mod fleet;
 mod seen;
 
 use crate::config::{Broken, Config};
@@ -16,6 +17,7 @@ use crate::metrics::Metrics;
 use crate::policy::{AfterWait, Level, Policy};
 use crate::servers::{Incarnation, Position, Role, Running, Server, Servers, Waiter, Waiting};
 use decision::{Candidate, Floor, Least, Need};
+pub use fleet::FleetError;
 pub use seen::{Place, Seen, Told};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -86,8 +88,7 @@ impl Gate {
     pub async fn admit(&self, read: Request<'_>) -> Result<Leave, SqlError> {
         let level = read.policy.level;
         self.metrics.levels.with_label_values(&[level.name()]).inc();
-        if read.policy.after_wait == AfterWait::Master && self.live(read.excluded).next().is_none()
-        {
+        if read.policy.after_wait == AfterWait::Master && self.live(read.excluded).is_empty() {
             return self.fall_back(read).await;
         }
         if self.is_broken(Broken::Freshness) || level == Level::Eventual {
@@ -153,6 +154,7 @@ impl Gate {
             self.questions.nudge();
         }
         self.live(excluded)
+            .iter()
             .filter(|(_, known)| {
                 let old = known.as_of.is_none_or(|at| at.elapsed() >= often);
                 old && known.as_of.is_none_or(|at| at < master.asked)
@@ -170,6 +172,7 @@ impl Gate {
         let load = here.running.load(Ordering::Relaxed).saturating_sub(1);
         let lighter = self
             .live(read.excluded)
+            .into_iter()
             .find(|(s, _)| s.id != here.id && s.running.load(Ordering::Relaxed) < load);
         let Some((other, known)) = lighter else {
             return;
@@ -234,7 +237,7 @@ impl Gate {
             .filter(|_| !matches!(level, Level::Bounded(_)));
         let since = told.max(changed);
         let after = |p: &Arc<Position>| since.is_none_or(|at| p.asked >= at);
-        let own = self.servers.all().find(|s| s.id == place.server);
+        let own = self.servers.find(place.server);
         let own = own.and_then(|s| s.position()).filter(|p| {
             after(p) && (place.role == Role::Master || p.incarnation == place.incarnation)
         });
@@ -257,6 +260,7 @@ impl Gate {
     /// the one whose position is known.
     fn seek(&self, master: &Arc<Position>, excluded: &[usize]) {
         self.live(excluded)
+            .iter()
             .filter(|(_, known)| !known.executed.contains_set(&master.executed))
             .for_each(|(server, _)| server.seek(master));
     }
@@ -267,24 +271,21 @@ impl Gate {
         self.questions.ask(budget).await.map_err(SqlError::gate)
     }
 
-    fn live<'a>(
-        &'a self,
-        excluded: &'a [usize],
-    ) -> impl Iterator<Item = (&'a Arc<Server>, Arc<Position>)> {
-        self.usable(excluded)
-            .filter_map(|server| Some((server, server.position()?)))
+    fn live(&self, excluded: &[usize]) -> Vec<(Arc<Server>, Arc<Position>)> {
+        let live = |server: Arc<Server>| server.position().map(|p| (server, p));
+        self.usable(excluded).into_iter().filter_map(live).collect()
     }
 
-    fn usable<'a>(&'a self, excluded: &'a [usize]) -> impl Iterator<Item = &'a Arc<Server>> {
-        self.servers
-            .satellites
-            .iter()
-            .filter(|s| !excluded.contains(&s.id))
+    fn usable(&self, excluded: &[usize]) -> Vec<Arc<Server>> {
+        let takes_reads =
+            |s: &&Arc<Server>| !s.draining.load(Ordering::Relaxed) && !excluded.contains(&s.id);
+        let satellites = self.servers.satellites();
+        satellites.iter().filter(takes_reads).cloned().collect()
     }
 
     /// The least loaded live satellite that has what is needed.
     fn pick(&self, need: &Need, read: Request<'_>) -> Option<Leave> {
-        let mut live: Vec<_> = self.live(read.excluded).collect();
+        let mut live = self.live(read.excluded);
         if read.seen.is_empty() && !live.is_empty() {
             let turn = self.turn.fetch_add(1, Ordering::Relaxed) % live.len();
             live.rotate_left(turn);
@@ -297,7 +298,7 @@ impl Gate {
         let chosen = need.choose(candidates, |server| read.seen.has(server))?;
         let (server, position) = live.iter().find(|(server, _)| server.id == chosen)?;
         Some(Leave::Satellite {
-            server: (*server).clone(),
+            server: server.clone(),
             incarnation: position.incarnation.clone(),
             running: server.start_running(),
         })
@@ -308,6 +309,7 @@ impl Gate {
         let woken = Arc::new(Notify::new());
         let _waiting: Vec<Waiting> = self
             .usable(read.excluded)
+            .iter()
             .map(|server| {
                 server.wait_for(Waiter {
                     required: need.required(server.id, server.position().as_deref()),
@@ -323,7 +325,7 @@ impl Gate {
                 break Some(leave);
             }
             let left = wait.saturating_sub(started.elapsed());
-            let hopeless = may_fall_back && self.live(read.excluded).next().is_none();
+            let hopeless = may_fall_back && self.live(read.excluded).is_empty();
             if left.is_zero() || hopeless {
                 break None;
             }

@@ -8,7 +8,7 @@
 //! - going out: `backend` (one connection to a server), `response` (follows an answer while it passes)
 //! - where to: `policy` (what a read was promised), `gate` (the decision and the wait), `servers` (what is known), `server_position` (follows a satellite),
 //!   `master_questions` (asks the master), `gtid`
-//! - around it: `config`, `metrics`, `admin` (HTTP), `error`
+//! - around it: `config`, `metrics`, `admin` (HTTP), `operate` (an operator's commands), `error`
 #![forbid(unsafe_code)]
 
 pub mod admin;
@@ -23,6 +23,7 @@ pub mod handshake;
 pub mod login;
 pub mod master_questions;
 pub mod metrics;
+pub mod operate;
 pub mod packet;
 pub mod passwords;
 pub mod policy;

@@ -106,6 +106,20 @@ impl Metrics {
         })
     }
 
+    /// A server that was removed is not shown any more.
+    pub fn forget_server(&self, name: &str) {
+        let gauges = [
+            &self.server_up,
+            &self.server_running,
+            &self.server_sessions,
+            &self.lag_transactions,
+            &self.lag_milliseconds,
+        ];
+        for gauge in gauges {
+            let _ = gauge.remove_label_values(&[name]);
+        }
+    }
+
     pub fn text(&self) -> Result<String, prometheus::Error> {
         let mut out = Vec::new();
         TextEncoder::new().encode(&self.registry.gather(), &mut out)?;

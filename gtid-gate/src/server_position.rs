@@ -286,7 +286,7 @@ mod tests {
         let master = Server::new(0, "master".into(), Role::Master, address);
         let (mut lag, start) = (Lag::default(), Instant::now());
         let times: Vec<Instant> = (0..4).map(|s| start + Duration::from_secs(s)).collect();
-        let mut look = |lag: &mut Lag, known: u64, has: u64, at: usize| {
+        let look = |lag: &mut Lag, known: u64, has: u64, at: usize| {
             master.publish(Arc::new(position(known, times[at])));
             lag.look(&master, &position(has, times[at]));
         };

@@ -6,10 +6,11 @@
 use crate::config::{Address, Config};
 use crate::gtid::GtidSet;
 use crate::metrics::Metrics;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::sync::watch;
+use tokio::task::AbortHandle;
 
 /// Told to clients until the master has been reached.
 const UNKNOWN_VERSION: &str = "8.4.0";
@@ -58,6 +59,11 @@ pub struct Server {
     lost: watch::Sender<u64>,
     pub running: AtomicUsize,
     pub sessions: AtomicUsize,
+    /// Sessions that are in the middle of something here: a read-only transaction, a cursor.
+    pub open: AtomicUsize,
+    /// Gets nothing new.
+    pub draining: AtomicBool,
+    following: Mutex<Option<AbortHandle>>,
     /// Age of the oldest master position that this server lacked at the last look.
     pub lag_ms: AtomicU64,
 }
@@ -81,6 +87,9 @@ impl Server {
             lost: watch::channel(0).0,
             running: AtomicUsize::new(0),
             sessions: AtomicUsize::new(0),
+            open: AtomicUsize::new(0),
+            draining: AtomicBool::new(false),
+            following: Mutex::new(None),
             lag_ms: AtomicU64::new(0),
         }
     }
@@ -156,6 +165,36 @@ impl Server {
         }
     }
 
+    /// As operators read it.
+    pub fn state(&self) -> &'static str {
+        match (
+            self.position().is_some(),
+            self.draining.load(Ordering::Relaxed),
+        ) {
+            (false, _) => "down",
+            (true, true) => "draining",
+            (true, false) => "up",
+        }
+    }
+
+    pub fn set_following(&self, task: AbortHandle) {
+        *lock(&self.following) = Some(task);
+    }
+
+    pub fn stop_following(&self) {
+        if let Some(task) = lock(&self.following).take() {
+            task.abort();
+        }
+        self.forget();
+    }
+
+    pub fn start_open(self: &Arc<Self>) -> Open {
+        self.open.fetch_add(1, Ordering::Relaxed);
+        Open {
+            server: self.clone(),
+        }
+    }
+
     pub fn start_running(self: &Arc<Self>) -> Running {
         self.running.fetch_add(1, Ordering::Relaxed);
         Running {
@@ -187,47 +226,74 @@ impl Drop for Running {
     }
 }
 
+/// A session that is in the middle of something on a server.
+pub struct Open {
+    pub server: Arc<Server>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.server.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 pub struct Servers {
     pub master: Arc<Server>,
-    pub satellites: Vec<Arc<Server>>,
+    /// Replaced as a whole: a read looks at one list from its beginning to its end.
+    satellites: Mutex<Arc<[Arc<Server>]>>,
+    last_id: AtomicUsize,
 }
 
 impl Servers {
     pub fn new(config: &Config) -> Self {
-        let hosts: Vec<_> = std::iter::once(&config.master)
-            .chain(&config.satellites)
-            .collect();
-        let name = |address: &Address| {
-            let alone = hosts.iter().filter(|a| a.host == address.host).count() == 1;
-            if alone {
-                address.host.clone()
-            } else {
-                address.to_string()
-            }
-        };
-        let satellite = |(at, address): (usize, &Address)| {
-            Arc::new(Server::new(
-                at + 1,
-                name(address),
-                Role::Satellite,
-                address.clone(),
-            ))
-        };
-        let master = Server::new(0, name(&config.master), Role::Master, config.master.clone());
-        let satellites = config
-            .satellites
-            .iter()
-            .enumerate()
-            .map(satellite)
-            .collect();
+        let address = config.master.clone();
+        let master = Server::new(0, address.host.clone(), Role::Master, address);
         Self {
             master: Arc::new(master),
-            satellites,
+            satellites: Mutex::new(Arc::from([])),
+            last_id: AtomicUsize::new(0),
         }
     }
 
-    pub fn all(&self) -> impl Iterator<Item = &Arc<Server>> {
-        std::iter::once(&self.master).chain(&self.satellites)
+    pub fn satellites(&self) -> Arc<[Arc<Server>]> {
+        lock(&self.satellites).clone()
+    }
+
+    pub fn all(&self) -> Vec<Arc<Server>> {
+        let satellites = self.satellites();
+        std::iter::once(&self.master)
+            .chain(satellites.iter())
+            .cloned()
+            .collect()
+    }
+
+    pub fn find(&self, id: usize) -> Option<Arc<Server>> {
+        if id == self.master.id {
+            return Some(self.master.clone());
+        }
+        lock(&self.satellites).iter().find(|s| s.id == id).cloned()
+    }
+
+    /// Nothing if a server with this address is there. Its name is its host's, or its address if that is taken.
+    pub fn add(&self, address: Address) -> Option<Arc<Server>> {
+        let mut satellites = lock(&self.satellites);
+        let others = || std::iter::once(&self.master).chain(satellites.iter());
+        if others().any(|s| s.address == address) {
+            return None;
+        }
+        let name = match others().any(|s| s.name == address.host) {
+            true => address.to_string(),
+            false => address.host.clone(),
+        };
+        let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let server = Arc::new(Server::new(id, name, Role::Satellite, address));
+        *satellites = satellites.iter().chain([&server]).cloned().collect();
+        Some(server)
+    }
+
+    pub fn remove(&self, id: usize) {
+        let mut satellites = lock(&self.satellites);
+        *satellites = satellites.iter().filter(|s| s.id != id).cloned().collect();
     }
 
     /// Brings the gauges up to date, when somebody looks.

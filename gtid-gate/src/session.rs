@@ -25,11 +25,11 @@ use crate::packet::Conn;
 use crate::policy::{Choice, Level, Policy};
 use crate::registry::Entry;
 use crate::scramble::Password;
-use crate::servers::{Role, Server};
+use crate::servers::{Open, Role, Server};
 use crate::shared::{Shared, told_to_stop};
 use crate::wire;
 use prepared::Statements;
-use state::State;
+use state::{State, Tx};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -78,6 +78,8 @@ pub(crate) struct Session {
     policy: Policy,
     /// The connection is a proxy's: many clients share it, and what one of them says is not said for the others.
     shared_by_clients: bool,
+    /// Held while the session is in the middle of something on a satellite.
+    open: Option<Open>,
     /// Held while a read-only transaction runs on the master for want of a satellite.
     leave: Option<MasterLeave>,
 }
@@ -150,6 +152,7 @@ impl Session {
             master: None,
             satellites: HashMap::new(),
             statements: Statements::default(),
+            open: None,
             leave: None,
         };
         session.adopt_master(account.master);
@@ -198,6 +201,7 @@ impl Session {
                 Err(fault) => return fault,
             };
             self.entry.set_running(None);
+            self.settle();
             let on_master = self.master.as_ref().map_or(0, |b| b.thread_id);
             self.entry.on_master.store(on_master, Ordering::Relaxed);
             match outcome {
@@ -215,6 +219,24 @@ impl Session {
                 }
                 Err(end) => return end,
             }
+        }
+    }
+
+    /// Between two commands: says where something is open, and leaves satellites that are drained.
+    fn settle(&mut self) {
+        let busy = match self.state.tx {
+            Tx::OnSatellite(id) => Some(id),
+            _ => self.statements.cursor_on_satellite(),
+        };
+        if busy != self.open.as_ref().map(|o| o.server.id) {
+            let backend = busy.and_then(|id| self.satellites.get(&id));
+            self.open = backend.map(|b| b.server.start_open());
+        }
+        let leaves = |id: &usize, b: &mut Backend| {
+            Some(*id) != busy && b.server.draining.load(Ordering::Relaxed)
+        };
+        for (_, backend) in self.satellites.extract_if(leaves) {
+            tokio::spawn(backend.quit());
         }
     }
 

@@ -8,17 +8,15 @@ use crate::master_questions::MasterQuestions;
 use crate::metrics::Metrics;
 use crate::passwords::Passwords;
 use crate::registry::Registry;
-use crate::server_position::{Follower, follow};
+use crate::server_position::Follower;
 use crate::servers::Servers;
 use crate::shared::Shared;
 use crate::tls::{ExchangeKey, acceptor};
 use crate::{admin, server};
 use std::error::Error;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -85,17 +83,14 @@ fn assemble(config: Config, draining: watch::Receiver<bool>) -> Result<Shared, B
     let exchange_key = ExchangeKey::generate()?;
     let metrics = Arc::new(Metrics::new()?);
     let servers = Servers::new(&config);
-    let follower = |server| Follower::new(server, &config, metrics.clone());
-    let questions = MasterQuestions::start(follower(servers.master.clone()));
-    for satellite in &servers.satellites {
-        tokio::spawn(follow(
-            follower(satellite.clone()),
-            questions.clone(),
-            servers.master.clone(),
-        ));
+    let master = Follower::new(servers.master.clone(), &config, metrics.clone());
+    let questions = MasterQuestions::start(master);
+    let gate = Gate::new(&config, servers, questions, metrics.clone());
+    for address in &config.satellites {
+        gate.add(address.clone(), &config)?;
     }
     Ok(Shared {
-        gate: Gate::new(&config, servers, questions, metrics.clone()),
+        gate,
         passwords: Passwords::new(config.password_ttl),
         registry: Registry::default(),
         config,
@@ -116,38 +111,4 @@ async fn stop_requested() -> std::io::Result<()> {
         _ = int.recv() => {}
     }
     Ok(())
-}
-
-/// GET /ready of the gate on this host; says on stderr why not.
-pub fn health() -> ExitCode {
-    let listen = std::env::var("GATE_STATUS_LISTEN").unwrap_or_default();
-    let port = listen
-        .rsplit(':')
-        .next()
-        .and_then(|p| p.parse().ok())
-        .unwrap_or(8080);
-    match ask_ready(SocketAddr::from(([127, 0, 0, 1], port))) {
-        Ok(answer) if answer.starts_with("HTTP/1.1 200") => ExitCode::SUCCESS,
-        Ok(answer) => {
-            eprintln!(
-                "gtid-gate: not ready: {}",
-                answer.lines().last().unwrap_or_default()
-            );
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("gtid-gate: no answer: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn ask_ready(address: SocketAddr) -> std::io::Result<String> {
-    let within = Duration::from_secs(3);
-    let mut stream = TcpStream::connect_timeout(&address, within)?;
-    stream.set_read_timeout(Some(within))?;
-    stream.write_all(b"GET /ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    Ok(answer)
 }

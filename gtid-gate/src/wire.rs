@@ -8,6 +8,7 @@ pub const STATUS_IN_TRANS: u16 = 0x0001;
 pub const STATUS_AUTOCOMMIT: u16 = 0x0002;
 pub const STATUS_MORE_RESULTS: u16 = 0x0008;
 pub const STATUS_CURSOR_EXISTS: u16 = 0x0040;
+pub const STATUS_LAST_ROW_SENT: u16 = 0x0080;
 pub const STATUS_IN_TRANS_READONLY: u16 = 0x2000;
 
 /// Takes pieces from the front of a payload.

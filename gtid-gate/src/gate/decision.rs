@@ -18,7 +18,7 @@ pub struct Candidate<'a> {
 }
 
 /// What a read needs of the server that answers it.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Need {
     /// All that is executed here.
     pub master: Option<Arc<Position>>,
@@ -28,12 +28,14 @@ pub struct Need {
 }
 
 /// What the session saw on one server.
+#[derive(Debug)]
 pub struct Floor {
     pub server: usize,
     pub incarnation: Incarnation,
     pub least: Least,
 }
 
+#[derive(Debug)]
 pub enum Least {
     /// All of a sample that was taken after the answer; also what it owned, unless only own changes count.
     Sample {

@@ -3,6 +3,7 @@
 //! What is not known is answered with an error and changes nothing.
 
 use super::prepared::{COM_STMT_CLOSE, COM_STMT_PREPARE, COM_STMT_SEND_LONG_DATA};
+use super::relay::Answer;
 use super::route::Statement;
 use super::state::{State, Tx};
 use super::work::{Request, Work};
@@ -16,7 +17,7 @@ use crate::handshake::ChangeUser;
 use crate::login::{self, LoginError, Wanted};
 use crate::policy::Choice;
 use crate::response::Shape;
-use crate::wire::Reader;
+use crate::wire::{Reader, STATUS_LAST_ROW_SENT};
 use bytes::BytesMut;
 use std::sync::Arc;
 
@@ -214,7 +215,8 @@ impl Session {
         )
         .await?;
         let server = self.state.last_server;
-        self.statements.get(id, "mysqld_stmt_execute")?.cursor = server.filter(|_| wants_cursor);
+        self.statements
+            .set_cursor(id, server.filter(|_| wants_cursor));
         Ok(())
     }
 
@@ -256,7 +258,10 @@ impl Session {
         let statement = self.statements.get(id, "mysqld_stmt_reset")?;
         statement.drop_long_data();
         match statement.cursor.take() {
-            Some(server) => self.with_cursor(server, id, request, Shape::Single).await,
+            Some(server) => self
+                .with_cursor(server, id, request, Shape::Single)
+                .await
+                .map(drop),
             None => self.say_ok().await,
         }
     }
@@ -271,8 +276,13 @@ impl Session {
                 format!("The statement ({id}) has no open cursor."),
             )
         };
-        self.with_cursor(cursor.ok_or_else(none)?, id, request, Shape::Rows)
-            .await
+        let answer = self
+            .with_cursor(cursor.ok_or_else(none)?, id, request, Shape::Rows)
+            .await?;
+        if answer.status.is_some_and(|s| s & STATUS_LAST_ROW_SENT != 0) {
+            self.statements.set_cursor(id, None);
+        }
+        Ok(())
     }
 
     /// A command about an open cursor, on the server that has it.
@@ -282,7 +292,7 @@ impl Session {
         id: u32,
         mut request: Request,
         shape: Shape,
-    ) -> Result<(), Fault> {
+    ) -> Result<Answer, Fault> {
         let backend = match server {
             0 => self.master.as_ref(),
             _ => self.satellites.get(&server),
@@ -293,11 +303,8 @@ impl Session {
         request.payload[1..5].copy_from_slice(&there.id.to_le_bytes());
         let mut work = Work::Plain { request, shape };
         match server {
-            0 => self.on_master(&mut work, Told::Data).await.map(drop),
-            _ => self
-                .on_satellite(server, &mut work, Told::Data)
-                .await
-                .map(drop),
+            0 => self.on_master(&mut work, Told::Data).await,
+            _ => self.on_satellite(server, &mut work, Told::Data).await,
         }
     }
 

@@ -39,6 +39,8 @@ pub struct Statement {
 #[derive(Default)]
 pub struct Statements {
     last_id: u32,
+    /// Some statement may have a cursor on a satellite.
+    cursors: bool,
     known: HashMap<u32, Statement>,
 }
 
@@ -75,6 +77,27 @@ impl Statements {
 
     pub fn clear(&mut self) {
         self.known.clear();
+        self.cursors = false;
+    }
+
+    pub fn set_cursor(&mut self, id: u32, server: Option<usize>) {
+        if let Some(statement) = self.known.get_mut(&id) {
+            statement.cursor = server;
+            self.cursors |= server.is_some_and(|s| s != 0);
+        }
+    }
+
+    /// A satellite that holds an open cursor.
+    pub fn cursor_on_satellite(&mut self) -> Option<usize> {
+        if !self.cursors {
+            return None;
+        }
+        let found = self
+            .known
+            .values()
+            .find_map(|s| s.cursor.filter(|s| *s != 0));
+        self.cursors = found.is_some();
+        found
     }
 }
 

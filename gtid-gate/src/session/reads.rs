@@ -315,7 +315,7 @@ impl Session {
     }
 
     pub(super) fn count_read(&self, server: usize) {
-        if let Some(server) = self.shared.gate.servers.all().find(|s| s.id == server) {
+        if let Some(server) = self.shared.gate.servers.find(server) {
             self.shared
                 .metrics
                 .reads

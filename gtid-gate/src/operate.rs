@@ -1,0 +1,107 @@
+//! The commands of an operator on the gate's own host: they ask the HTTP side of the running gate.
+//!
+//! In: the command line. Out: its answer on stdout, an exit status: 0 done, 1 refused or no answer, 64 usage.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::ExitCode;
+use std::time::Duration;
+
+pub const USAGE: &str =
+    "usage: gtid-gate                  serve; settings come from the environment
+       gtid-gate health           is the running gate ready?
+       gtid-gate servers          the servers as the gate sees them
+       gtid-gate add HOST:PORT    a satellite more
+       gtid-gate drain NAME       nothing new for it; what is open there may end
+       gtid-gate undrain NAME     as before
+       gtid-gate remove NAME      forget a satellite that is down, or drained and no longer used";
+const WITHIN: Duration = Duration::from_secs(3);
+
+/// Runs one command; nothing if it is none.
+pub fn run(arguments: &[&str]) -> Option<ExitCode> {
+    let request = match arguments {
+        ["health"] => request("GET", "/ready", ""),
+        ["servers"] => request("GET", "/servers", ""),
+        ["add", address] => {
+            let body = serde_json::json!({ "address": address }).to_string();
+            request("POST", "/servers", &body)
+        }
+        [action @ ("drain" | "undrain"), name] => {
+            request("POST", &format!("/servers/{}/{action}", escaped(name)), "")
+        }
+        ["remove", name] => request("DELETE", &format!("/servers/{}", escaped(name)), ""),
+        _ => return None,
+    };
+    Some(match ask(&request) {
+        Ok((status, body)) if (200..300).contains(&status) => {
+            print!("{body}");
+            ExitCode::SUCCESS
+        }
+        Ok((_, body)) => {
+            eprint!("gtid-gate: {body}");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("gtid-gate: no answer: {error}");
+            ExitCode::FAILURE
+        }
+    })
+}
+
+fn request(method: &str, path: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+}
+
+/// A name as part of a path.
+fn escaped(name: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._:".contains(&b);
+    let escape = |b: u8| match plain(b) {
+        true => char::from(b).to_string(),
+        false => format!("%{b:02X}"),
+    };
+    name.bytes().map(escape).collect()
+}
+
+fn ask(request: &str) -> std::io::Result<(u16, String)> {
+    let listen = std::env::var("GATE_STATUS_LISTEN").unwrap_or_default();
+    let port = listen.rsplit(':').next().and_then(|p| p.parse().ok());
+    let address = SocketAddr::from(([127, 0, 0, 1], port.unwrap_or(8080)));
+    let mut stream = TcpStream::connect_timeout(&address, WITHIN)?;
+    stream.set_read_timeout(Some(WITHIN))?;
+    stream.write_all(request.as_bytes())?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    parse(&answer).ok_or_else(|| std::io::Error::other("not an HTTP answer"))
+}
+
+fn parse(answer: &str) -> Option<(u16, String)> {
+    let status = answer.split_whitespace().nth(1)?.parse().ok()?;
+    let (_, body) = answer.split_once("\r\n\r\n")?;
+    Some((status, body.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_its_status_and_body() {
+        let answer = "HTTP/1.1 409 Conflict\r\nA: b\r\n\r\nin use\n";
+        assert_eq!(parse(answer), Some((409, "in use\n".to_owned())));
+        assert_eq!(parse("garbage"), None);
+    }
+
+    #[test]
+    fn a_name_can_not_leave_its_place_in_the_path() {
+        assert_eq!(escaped("a/../b?x"), "a%2F..%2Fb%3Fx");
+        assert_eq!(escaped("satellite-1:3306"), "satellite-1:3306");
+    }
+
+    #[test]
+    fn what_is_no_command_is_left_to_the_caller() {
+        assert!(run(&["help"]).is_none() && run(&["drain"]).is_none());
+    }
+}
