@@ -5,105 +5,52 @@ package main
 
 import (
 	"fmt"
-	"sort"
 	"time"
 )
 
-// The properties, each with what breaks it.
+// The properties, each with what breaks it. Those of the levels:
 const (
-	stale     = "stale"     // a view lacks a write that was acknowledged before the view was asked for
-	torn      = "torn"      // a view shows a transaction in part
-	shifted   = "shifted"   // two statements of one read-only transaction show different snapshots
-	regressed = "regressed" // a connection sees less than it saw before
-	disorder  = "disorder"  // a view shows a write but not one that was acknowledged before that write was sent
-	invented  = "invented"  // a view shows what was rolled back, never written, or not yet written
-	ownUnseen = "own"       // a transaction does not see exactly what it wrote itself
+	stale          = "stale"            // strong: a view lacks a write that was acknowledged before the view was asked for
+	tooOld         = "too_old"          // bounded: a view lacks a write that was acknowledged longer ago than the bound
+	ownWriteMissed = "own_write_missed" // session: a view lacks a write of its own connection, or one before it
+	regressed      = "regressed"        // all but eventual: a connection sees less than it saw before, at whatever level
 )
 
-var properties = []string{stale, torn, shifted, regressed, disorder, invented, ownUnseen}
+// Those of every view:
+const (
+	torn      = "torn"     // a view shows a transaction in part
+	shifted   = "shifted"  // two statements of one read-only transaction show different snapshots
+	disorder  = "disorder" // a view shows a write but not one that was acknowledged before that write was sent
+	invented  = "invented" // a view shows what was rolled back, never written, or not yet written
+	ownUnseen = "own"      // a transaction does not see exactly what it wrote itself
+)
+
+var properties = []string{stale, tooOld, ownWriteMissed, regressed, torn, shifted, disorder, invented, ownUnseen}
 
 // Violation is one broken promise.
 type Violation struct {
 	Property string
 	View     View
 	Register int
-	Expected int64 // at least (stale, regressed, disorder) or exactly (the others)
+	Expected int64 // at least (the levels' properties, disorder) or exactly (the others)
 	Got      int64
 	Because  string
-}
-
-// register holds the writes of one register by value, and those acknowledged by time.
-type register struct {
-	byValue map[int64]Write
-	acked   []Write // rising in Value and in Acked
-}
-
-// index sorts the writes by register.
-func index(writes []Write) map[int]*register {
-	registers := map[int]*register{}
-	for _, w := range writes {
-		r := registers[w.Register]
-		if r == nil {
-			r = &register{byValue: map[int64]Write{}}
-			registers[w.Register] = r
-		}
-		r.byValue[w.Value] = w
-		if w.Acked != Never && !w.RolledBack {
-			r.acked = append(r.acked, w)
-		}
-	}
-	for _, r := range registers {
-		acked := r.acked
-		sort.Slice(acked, func(i, j int) bool { return acked[i].Value < acked[j].Value })
-	}
-	return registers
-}
-
-// floor is the last write acknowledged strictly before the moment, if any.
-func (r *register) floor(at Instant) (Write, bool) {
-	if r == nil {
-		return Write{}, false
-	}
-	n := sort.Search(len(r.acked), func(i int) bool { return r.acked[i].Acked >= at })
-	if n == 0 {
-		return Write{}, false
-	}
-	return r.acked[n-1], true
-}
-
-// next is the first acknowledged write above a value, if any.
-func (r *register) next(value int64) (Write, bool) {
-	if r == nil {
-		return Write{}, false
-	}
-	n := sort.Search(len(r.acked), func(i int) bool { return r.acked[i].Value > value })
-	if n == len(r.acked) {
-		return Write{}, false
-	}
-	return r.acked[n], true
 }
 
 // Check judges every view. Views of one connection are judged in the order of their arrival.
 func Check(h History) []Violation {
 	registers := index(h.Writes)
-	views := append([]View(nil), h.Views...)
-	sort.SliceStable(views, func(i, j int) bool { return views[i].Arrived < views[j].Arrived })
-	seenBefore := map[int]map[int]int64{}
 	var found []Violation
-	for _, v := range views {
+	walk(h, registers, func(v View, p *past) {
 		if v.Own != 0 {
 			found = append(found, checkOwn(v)...)
-			continue
+			return
 		}
-		found = append(found, checkStale(v, registers)...)
+		found = append(found, checkLevel(v, p, registers)...)
 		found = append(found, checkSnapshot(v)...)
 		found = append(found, checkOrder(v, registers)...)
 		found = append(found, checkInvented(v, registers)...)
-		if seenBefore[v.Connection] == nil {
-			seenBefore[v.Connection] = map[int]int64{}
-		}
-		found = append(found, checkRegressed(v, seenBefore[v.Connection])...)
-	}
+	})
 	return found
 }
 
@@ -119,16 +66,6 @@ func lowest(v View) map[int]int64 {
 		}
 	}
 	return low
-}
-
-func checkStale(v View, registers map[int]*register) (found []Violation) {
-	for id, got := range lowest(v) {
-		if w, ok := registers[id].floor(v.Arrived); ok && got < w.Value {
-			found = append(found, Violation{stale, v, id, w.Value, got,
-				fmt.Sprintf("%d was acknowledged %v before the view was asked for", w.Value, time.Duration(v.Arrived-w.Acked))})
-		}
-	}
-	return found
 }
 
 // checkSnapshot compares all cells of a register that a view shows: every transaction sets them to one value.
@@ -199,18 +136,6 @@ func checkInvented(v View, registers map[int]*register) (found []Violation) {
 			continue
 		}
 		found = append(found, Violation{invented, v, o.Register, 0, o.Value, because})
-	}
-	return found
-}
-
-// checkRegressed compares with what the connection saw before, and remembers what it sees now.
-func checkRegressed(v View, before map[int]int64) (found []Violation) {
-	for id, got := range lowest(v) {
-		if known := before[id]; got < known {
-			found = append(found, Violation{regressed, v, id, known, got, "the same connection saw more before"})
-		} else {
-			before[id] = got
-		}
 	}
 	return found
 }

@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -161,4 +162,12 @@ func kindOf(err error) string {
 	default:
 		return "connection lost"
 	}
+}
+
+// inline writes arguments, all numbers, into a statement.
+func inline(text string, arguments []any) string {
+	for _, a := range arguments {
+		text = strings.Replace(text, "?", fmt.Sprint(a), 1)
+	}
+	return text
 }

@@ -11,6 +11,7 @@ import subprocess
 import threading
 
 from support import compose as containers
+from support.wait import wait_for
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DATABASE = USER = "app"
@@ -59,6 +60,7 @@ class Run:
                                         stderr=subprocess.STDOUT, text=True)
         self.follower = threading.Thread(target=lambda: self.lines.extend(self.process.stdout))
         self.follower.start()
+        wait_for(lambda: "ready\n" in self.lines or not self.runs(), 120, "the program to begin")
         return self
 
     def tell(self, line):

@@ -27,6 +27,7 @@ type Write struct {
 	Register   int
 	Value      int64
 	Writer     string
+	Connection int     // on which it was sent
 	Sent       Instant // before the statement that could commit it was sent
 	Acked      Instant // after the commit was acknowledged; Never: lost, so its outcome is unknown
 	RolledBack bool    // rolled back on purpose: nobody may ever see it
@@ -48,6 +49,7 @@ type View struct {
 	Client     string
 	Connection int // unique over the run: a client that reconnects begins a new one
 	Kind       string
+	Level      Level
 	Arrived    Instant // before the request was sent that takes its snapshot
 	Answered   Instant // after its last row was received
 	Servers    []string
@@ -79,6 +81,7 @@ type Failure struct {
 const (
 	stepConnect   = "connect"
 	stepWrite     = "write"
+	stepLevel     = "choice of the level"
 	stepRead      = "read"
 	stepBegin     = "begin of a read-only transaction"
 	stepFirstRead = "first read of a read-only transaction"
@@ -92,4 +95,6 @@ type History struct {
 	Views    []View
 	Faults   []Fault
 	Failures []Failure
+	// Satellites are the names of the servers that are known to be satellites.
+	Satellites map[string]bool
 }

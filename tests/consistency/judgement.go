@@ -1,18 +1,12 @@
-// The rest of the judgement: which errors clients may get, which views prove something, who answered them.
+// The rest of the judgement: which errors clients may get, how much was seen, who answered.
 // Comes in: a finished history. Goes out: numbers. Pure.
 
 package main
 
 import (
-	"fmt"
 	"sort"
 	"strings"
-	"time"
 )
-
-// A view counts as a check when it was asked for at most this long after a write that it must show was acknowledged:
-// later, a copy that merely lags a little would pass too.
-const freshFor = 5 * time.Millisecond
 
 // Summary is what a run comes to.
 type Summary struct {
@@ -27,6 +21,7 @@ type Summary struct {
 	Errors       map[string]int `json:"errors"`
 	Disallowed   int            `json:"disallowed"`
 	Faults       map[string]int `json:"faults"`
+	LevelCounts
 }
 
 // Summarize counts. violations is what Check found in the same history.
@@ -38,22 +33,23 @@ func Summarize(h History, violations []Violation) Summary {
 	}
 	counted := map[string]bool{}
 	for _, v := range violations {
-		once := fmt.Sprint(v.Property, v.View.Connection, v.View.Arrived)
+		once := v.Property + " " + identity(v.View)
 		if !counted[once] {
 			counted[once] = true
 			s.Violations[v.Property]++
 		}
 	}
 	registers := index(h.Writes)
-	for _, v := range h.Views {
+	walk(h, registers, func(v View, p *past) {
 		server := strings.Join(distinct(v.Servers), "+")
 		s.Answers[server]++
 		s.Kinds[v.Kind]++
-		if isCheck(v, registers) {
+		if isCheck(v, p, registers) {
 			s.Checks++
 			s.CheckAnswers[server]++
 		}
-	}
+	})
+	s.LevelCounts = countLevels(h, violations)
 	for _, w := range h.Writes {
 		s.Writes++
 		if w.Acked == Never && !w.RolledBack {
@@ -70,19 +66,6 @@ func Summarize(h History, violations []Violation) Summary {
 		s.Faults[f.Kind]++
 	}
 	return s
-}
-
-// isCheck: see freshFor. A transaction's view of its own writes proves nothing about others.
-func isCheck(v View, registers map[int]*register) bool {
-	if v.Own != 0 {
-		return false
-	}
-	for _, o := range v.Seen {
-		if w, ok := registers[o.Register].floor(v.Arrived); ok && time.Duration(v.Arrived-w.Acked) <= freshFor {
-			return true
-		}
-	}
-	return false
 }
 
 // Allowed: only a read-only transaction whose server was killed under it may get an error, and only a clean one,

@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand"
 	"os"
 	"os/signal"
 	"sync"
@@ -53,12 +52,17 @@ func judge(s settings, h History) int {
 }
 
 func run(s settings) (History, error) {
-	fmt.Printf("seed %d: %d writers at %d writes/s together, %d readers\n", s.seed, s.writers, s.rate, s.readers)
+	fmt.Printf("seed %d: %d writers at %d writes/s together, %d readers at levels %v\n", s.seed, s.writers, s.rate, s.readers, s.levels)
 	direct := dsn(s.master, s.user, s.password, s.database)
 	gate := dsn(s.gate, s.user, s.password, s.database)
-	if err := prepareTables(s.layout, direct); err != nil {
+	run := time.Now().UnixNano()
+	if err := prepareTables(s.layout, direct, run); err != nil {
 		return History{}, fmt.Errorf("making the tables: %w", err)
 	}
+	if err := awaitTables(gate, s.servers, run); err != nil {
+		return History{}, fmt.Errorf("waiting for the tables on every satellite: %w", err)
+	}
+	fmt.Println("ready")
 	r := newRecorder(s.servers)
 	faultsOver := make(chan struct{})
 	if s.faults {
@@ -73,13 +77,13 @@ func run(s settings) (History, error) {
 	return r.history(), nil
 }
 
-func prepareTables(l layout, source string) error {
+func prepareTables(l layout, source string, run int64) error {
 	c, err := dial(context.Background(), source)
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	return l.create(context.Background(), c)
+	return l.create(context.Background(), c, run)
 }
 
 // load runs all clients until time, checks and faults are done, or until the limit.
@@ -92,19 +96,11 @@ func load(s settings, r *recorder, direct, gate string, faultsOver <-chan struct
 	probes := make(chan probe, s.fanout)
 	var writers, readers sync.WaitGroup
 	for i := 0; i < s.readers; i++ {
-		one := &reader{name: fmt.Sprintf("reader-%d", i), source: gate, registry: r, layout: s.layout,
-			random: rand.New(rand.NewSource(s.seed + int64(1000+i))), probes: probes, perClient: s.perClient}
+		one := s.reader(i, r, gate, probes)
 		start(&readers, func() { one.run(reading) })
 	}
 	for i := 0; i < s.writers; i++ {
-		one := &writer{name: fmt.Sprintf("writer-%d-direct", i), source: direct, registry: r, layout: s.layout,
-			pause: time.Second * time.Duration(s.writers) / time.Duration(s.rate), random: rand.New(rand.NewSource(s.seed + int64(i))), probes: probes, fanout: s.fanout}
-		if i%2 == 1 {
-			one.name, one.source = fmt.Sprintf("writer-%d-gate", i), gate
-		}
-		for id := i; id < s.layout.registers(); id += s.writers {
-			one.own = append(one.own, id)
-		}
+		one := s.writer(i, r, direct, gate, probes)
 		start(&writers, func() { one.run(writing) })
 	}
 	await(s, r, faultsOver)

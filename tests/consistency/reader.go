@@ -5,9 +5,7 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"math/rand"
-	"strings"
 	"time"
 )
 
@@ -18,10 +16,14 @@ type reader struct {
 	layout    layout
 	random    *rand.Rand
 	probes    <-chan probe
-	perClient int // views on one connection before it is given up for a new one, about
+	perClient int     // views on one connection before it is given up for a new one, about
+	levels    []Level // one, or two that alternate on one connection
+	owner     *owner  // of the registers that it writes itself between its views; nil: it only reads
+	later     later
 
 	client     *client
 	connection int
+	standing   Level // the session's, as the gate was told
 }
 
 func (r *reader) run(ctx context.Context) {
@@ -39,10 +41,14 @@ func (r *reader) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case p := <-r.probes:
-			r.look(p.register)
+			r.react(p)
 			if r.client != nil && r.random.Intn(r.perClient) == 0 {
 				r.client.close()
 				r.client = nil
+			}
+		case <-r.later.wake(r.registry.now()):
+			if register, ok := r.later.take(r.registry.now()); ok {
+				r.look(register, r.later.level)
 			}
 		}
 	}
@@ -54,10 +60,13 @@ func (r *reader) connected(ctx context.Context) bool {
 		since := r.registry.now()
 		c, err := dial(context.Background(), r.source)
 		if err == nil {
-			r.client, r.connection = c, r.registry.newConnection()
-			break
+			r.client, r.connection, r.standing = c, r.registry.newConnection(), Level{}
+			if r.settle(r.levels[0]) {
+				break
+			}
+		} else {
+			r.failed(Failure{Step: stepConnect, Since: since}, err)
 		}
-		r.failed(Failure{Step: stepConnect, Since: since}, err)
 		select {
 		case <-ctx.Done():
 			return false
@@ -76,13 +85,19 @@ func (r *reader) failed(f Failure, err error) {
 	}
 }
 
-func (r *reader) look(register int) {
-	prepared := r.random.Intn(2) == 0
-	if r.random.Intn(4) == 0 {
-		r.transaction(register, prepared)
+// look asks for one view of this level.
+func (r *reader) look(register int, level Level) {
+	hint, ok := r.promise(level)
+	if !ok {
 		return
 	}
-	r.single(register, prepared)
+	v := View{Client: r.name, Connection: r.connection, Level: level}
+	prepared := r.random.Intn(2) == 0
+	if r.random.Intn(4) == 0 {
+		r.transaction(v, hint, register, prepared)
+		return
+	}
+	r.single(v, hint, register, prepared)
 }
 
 func (r *reader) pick(register int) question {
@@ -94,13 +109,13 @@ func (r *reader) pick(register int) question {
 }
 
 // single is one autocommit statement.
-func (r *reader) single(register int, prepared bool) {
-	q := r.pick(register)
+func (r *reader) single(v View, hint string, register int, prepared bool) {
+	q := r.pick(register).after(hint)
 	if err := r.prepare(q, prepared); err != nil {
 		r.failed(Failure{Step: stepRead, Since: r.registry.now()}, err)
 		return
 	}
-	v := View{Client: r.name, Connection: r.connection, Kind: "autocommit, " + protocol(prepared), Arrived: r.registry.now()}
+	v.Kind, v.Arrived = "autocommit, "+protocol(prepared), r.registry.now()
 	server, seen, err := r.client.ask(context.Background(), q, register, 0, prepared)
 	if err != nil {
 		r.failed(Failure{Step: stepRead, Since: v.Arrived}, err)
@@ -124,82 +139,4 @@ func protocol(prepared bool) string {
 		return "prepared"
 	}
 	return "text"
-}
-
-type asked struct {
-	question
-	register int
-}
-
-// script is what a transaction asks: the register, others, everything, and the register again at the end.
-func (r *reader) script(register int) []asked {
-	var all []asked
-	if r.layout.isSingle(register) {
-		all = append(all, asked{askSingle, register})
-	} else {
-		all = append(all, asked{askA, register}, asked{askB, register}, asked{askC, register})
-	}
-	other := r.layout.singles + r.random.Intn(r.layout.triples)
-	all = append(all, asked{askAll, 0}, asked{askTriple, other})
-	r.random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	return append(all, all[0], all[r.random.Intn(len(all))])
-}
-
-const (
-	beginPlain    = "START TRANSACTION READ ONLY" // MySQL takes the snapshot at the first read
-	beginSnapshot = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
-)
-
-// transaction is one read-only transaction; all that it sees is one view, asked for when its snapshot is. If it fails
-// in the middle, what it saw until then is one.
-func (r *reader) transaction(register int, prepared bool) {
-	begin := []string{beginPlain, beginSnapshot}[r.random.Intn(2)]
-	v := View{Client: r.name, Connection: r.connection, Kind: "read-only transaction, " + protocol(prepared), Arrived: r.registry.now()}
-	f := Failure{Step: stepBegin, Since: v.Arrived}
-	defer func() {
-		if len(v.Seen) > 0 {
-			r.registry.view(v)
-		}
-	}()
-	if _, err := r.client.exec(context.Background(), begin); err != nil {
-		r.failed(f, err)
-		return
-	}
-	f.Step = stepFirstRead
-	for i, a := range r.script(register) {
-		if err := r.prepare(a.question, prepared); err != nil {
-			r.failed(f, err)
-			return
-		}
-		if i == 0 && begin == beginPlain {
-			v.Arrived = r.registry.now()
-		}
-		server, seen, err := r.client.ask(context.Background(), a.question, a.register, i, prepared)
-		if err != nil {
-			r.failed(f, err)
-			return
-		}
-		v.Answered, v.Servers, v.Seen = r.registry.now(), append(v.Servers, server), append(v.Seen, seen...)
-		f.Step, f.Server = stepLaterRead, server
-		r.linger()
-	}
-	f.Step = stepCommit
-	if _, err := r.client.exec(context.Background(), "COMMIT"); err != nil {
-		r.failed(f, err)
-	}
-}
-
-// linger: some transactions take their time, so that commits fall between their statements.
-func (r *reader) linger() {
-	if r.random.Intn(8) == 0 {
-		<-time.After(time.Duration(r.random.Intn(20)) * time.Millisecond)
-	}
-}
-
-// inline writes arguments, all numbers, into a statement.
-func inline(text string, arguments []any) string {
-	for _, a := range arguments {
-		text = strings.Replace(text, "?", fmt.Sprint(a), 1)
-	}
-	return text
 }

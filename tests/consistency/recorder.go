@@ -89,5 +89,16 @@ func (r *recorder) history() History {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return History{append([]Write(nil), r.h.Writes...), append([]View(nil), r.h.Views...),
-		append([]Fault(nil), r.h.Faults...), append([]Failure(nil), r.h.Failures...)}
+		append([]Fault(nil), r.h.Faults...), append([]Failure(nil), r.h.Failures...), satellites(r.names)}
+}
+
+// satellites: all named servers but the master.
+func satellites(names map[string]string) map[string]bool {
+	found := map[string]bool{}
+	for _, name := range names {
+		if name != "master" {
+			found[name] = true
+		}
+	}
+	return found
 }

@@ -18,7 +18,7 @@ const (
 )
 
 func printReport(out io.Writer, h History, s Summary, violations []Violation) {
-	fmt.Fprintf(out, "checks %d (views asked for within %v of an acknowledgement that they must show), of %d views; writes %d, unknown %d\n",
+	fmt.Fprintf(out, "checks %d (views asked for within %v of when they must show an acknowledged write), of %d views; writes %d, unknown %d\n",
 		s.Checks, freshFor, s.Views, s.Writes, s.Unknown)
 	var verdict []string
 	for _, name := range properties {
@@ -28,6 +28,7 @@ func printReport(out io.Writer, h History, s Summary, violations []Violation) {
 	fmt.Fprintln(out, "views by kind:      ", counts(s.Kinds, s.Views))
 	fmt.Fprintln(out, "views answered by:  ", counts(s.Answers, s.Views))
 	fmt.Fprintln(out, "checks answered by: ", counts(s.CheckAnswers, s.Checks))
+	printLevels(out, s.LevelCounts)
 	fmt.Fprintln(out, "answers took:       ", latencies(h.Views))
 	fmt.Fprintln(out, "errors:             ", counts(s.Errors, 0), "disallowed:", s.Disallowed)
 	fmt.Fprintln(out, "faults:             ", counts(s.Faults, 0))
@@ -36,14 +37,24 @@ func printReport(out io.Writer, h History, s Summary, violations []Violation) {
 	printViolations(out, h, violations)
 }
 
-func counts(of map[string]int, total int) string {
-	var names []string
-	for n := range of {
-		names = append(names, n)
+func printLevels(out io.Writer, c LevelCounts) {
+	for _, level := range names(c.ViewsByLevel) {
+		fmt.Fprintf(out, "at level %s: views %d, checks %d, lagged %d, answered by satellites %d\n", level,
+			c.ViewsByLevel[level], c.ChecksByLevel[level], c.LaggedByLevel[level], c.SatelliteAnswersByLevel[level])
 	}
-	sort.Strings(names)
+}
+
+func names(of map[string]int) (sorted []string) {
+	for name := range of {
+		sorted = append(sorted, name)
+	}
+	sort.Strings(sorted)
+	return sorted
+}
+
+func counts(of map[string]int, total int) string {
 	var all []string
-	for _, n := range names {
+	for _, n := range names(of) {
 		text := fmt.Sprintf("%s %d", n, of[n])
 		if total > 0 {
 			text += fmt.Sprintf(" (%.1f %%)", 100*float64(of[n])/float64(total))
@@ -114,8 +125,8 @@ func printViolations(out io.Writer, h History, violations []Violation) {
 
 func printViolation(out io.Writer, h History, v Violation) {
 	fmt.Fprintf(out, "\nVIOLATION %s: register %d, expected %d, got %s: %s\n", v.Property, v.Register, v.Expected, value(v.Got), v.Because)
-	fmt.Fprintf(out, "  view of %s on connection %d (%s), asked for %v, answered %v, by %s\n",
-		v.View.Client, v.View.Connection, v.View.Kind, v.View.Arrived, v.View.Answered, strings.Join(v.View.Servers, ", "))
+	fmt.Fprintf(out, "  view of %s on connection %d (%s, %s), asked for %v, answered %v, by %s\n",
+		v.View.Client, v.View.Connection, v.View.Level, v.View.Kind, v.View.Arrived, v.View.Answered, strings.Join(v.View.Servers, ", "))
 	for _, o := range v.View.Seen {
 		fmt.Fprintf(out, "    statement %d: register %d cell %s = %s\n", o.Statement, o.Register, o.Cell, value(o.Value))
 	}
@@ -124,7 +135,7 @@ func printViolation(out io.Writer, h History, v Violation) {
 		if w.RolledBack {
 			outcome = "rolled back"
 		}
-		fmt.Fprintf(out, "  write of %s: register %d = %d, sent %v, %s\n", w.Writer, w.Register, w.Value, w.Sent, outcome)
+		fmt.Fprintf(out, "  write of %s on connection %d: register %d = %d, sent %v, %s\n", w.Writer, w.Connection, w.Register, w.Value, w.Sent, outcome)
 	}
 	for _, f := range h.Faults {
 		if f.Begun <= v.View.Answered && (f.Ended == Never || f.Ended >= v.View.Arrived) {

@@ -15,7 +15,8 @@ import (
 type settings struct {
 	gate, master, user, password, database string
 	writers, readers, rate, fanout         int
-	checks                                 int
+	levels                                 []Level
+	checks, checksPerLevel                 int
 	satelliteShare                         float64
 	perClient                              int
 	layout                                 layout
@@ -50,12 +51,14 @@ func readSettings(arguments []string, messages io.Writer) (settings, []string) {
 	f.StringVar(&s.database, "database", "", "database for the tables cons_*, which are dropped and made anew")
 	f.IntVar(&s.writers, "writers", 8, "writers")
 	f.IntVar(&s.readers, "readers", 12, "readers")
+	levels := f.String("levels", "strong", "the readers' levels, with commas: strong, session, bounded:MILLISECONDS, eventual; later readers alternate between two")
 	f.IntVar(&s.rate, "rate", 100, "writes per second, all writers together")
 	f.IntVar(&s.fanout, "fanout", 2, "readers woken by each acknowledgement")
 	f.IntVar(&s.perClient, "views-per-connection", 100, "after how many views a reader connects anew, about")
 	f.IntVar(&s.layout.singles, "singles", 16, "registers of one row")
 	f.IntVar(&s.layout.triples, "triples", 16, "registers of four rows in three tables")
 	f.IntVar(&s.checks, "checks", 10000, "checks that the run must reach")
+	f.IntVar(&s.checksPerLevel, "checks-per-level", 0, "checks that the run must reach at each of the levels")
 	f.Float64Var(&s.satelliteShare, "satellite-share", 0, "share of all checks that satellites must answer, 0 to 1: servers named by -server other than master")
 	f.DurationVar(&s.duration, "duration", 100*time.Second, "shortest run")
 	f.DurationVar(&s.limit, "limit", 180*time.Second, "longest run: by then the checks must be reached")
@@ -66,7 +69,9 @@ func readSettings(arguments []string, messages io.Writer) (settings, []string) {
 	if err := f.Parse(arguments); err != nil {
 		return s, []string{err.Error()}
 	}
-	mistakes := check(s, f.Args())
+	var mistakes []string
+	s.levels, mistakes = parseLevels(*levels)
+	mistakes = append(mistakes, check(s, f.Args())...)
 	if password, err := os.ReadFile(*passwordFile); err != nil {
 		mistakes = append(mistakes, "-password-file: "+err.Error())
 	} else {
@@ -89,6 +94,11 @@ func (s settings) enough(sum Summary) bool {
 			bySatellites += sum.CheckAnswers[name]
 		}
 	}
+	for _, level := range s.levels {
+		if sum.ChecksByLevel[level.String()] < s.checksPerLevel {
+			return false
+		}
+	}
 	return sum.Checks >= s.checks && float64(bySatellites) >= s.satelliteShare*float64(all)
 }
 
@@ -107,8 +117,11 @@ func check(s settings, rest []string) (mistakes []string) {
 	if s.writers < 2 {
 		mistakes = append(mistakes, "-writers must be at least 2: one through the gate, one directly")
 	}
-	if s.layout.registers() < s.writers {
-		mistakes = append(mistakes, "-singles and -triples together must be at least as many as writers")
+	if s.readers < len(s.levels) {
+		mistakes = append(mistakes, "-readers must be at least as many as -levels")
+	}
+	if len(s.levels) > 0 && s.layout.registers() < s.owners() {
+		mistakes = append(mistakes, fmt.Sprintf("-singles and -triples together must be at least %d: writers, and readers at level session", s.owners()))
 	}
 	if s.limit < s.duration {
 		mistakes = append(mistakes, "-limit must not be below -duration")

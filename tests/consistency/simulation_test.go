@@ -43,7 +43,13 @@ func (s simulation) snapshot(n, statement int) (seen []Observation) {
 func after(n int) Instant { return Instant(10*n+7) * ms }
 
 func forSeeds(t *testing.T, want string, broken func(s simulation) []View) {
-	for seed := int64(1); seed <= 200; seed++ {
+	t.Helper()
+	forSomeSeeds(t, 200, want, broken)
+}
+
+func forSomeSeeds(t *testing.T, seeds int64, want string, broken func(s simulation) []View) {
+	t.Helper()
+	for seed := int64(1); seed <= seeds; seed++ {
 		s := simulate(seed)
 		got := found(History{Writes: s.writes, Views: broken(s)})
 		if want == "" && len(got) > 0 || want != "" && got[want] == 0 {

@@ -18,10 +18,10 @@ type layout struct{ singles, triples int }
 func (l layout) isSingle(register int) bool { return register < l.singles }
 func (l layout) registers() int             { return l.singles + l.triples }
 
-// create makes the tables anew, every register at 0.
-func (l layout) create(ctx context.Context, c *client) error {
+// create makes the tables anew, every register at 0; last the one that tells the run.
+func (l layout) create(ctx context.Context, c *client, run int64) error {
 	statements := []string{
-		"DROP TABLE IF EXISTS cons_reg, cons_a, cons_b, cons_c",
+		"DROP TABLE IF EXISTS cons_reg, cons_a, cons_b, cons_c, cons_run",
 		"CREATE TABLE cons_reg (id INT PRIMARY KEY, v BIGINT NOT NULL)",
 		"CREATE TABLE cons_a (id INT PRIMARY KEY, v BIGINT NOT NULL)",
 		"CREATE TABLE cons_b (id INT, side INT, v BIGINT NOT NULL, PRIMARY KEY (id, side), KEY (v))",
@@ -30,6 +30,8 @@ func (l layout) create(ctx context.Context, c *client) error {
 		"INSERT INTO cons_a VALUES " + rows(l.singles, l.registers(), "(%d, 0)"),
 		"INSERT INTO cons_b VALUES " + rows(l.singles, l.registers(), "(%[1]d, 0, 0), (%[1]d, 1, 0)"),
 		"INSERT INTO cons_c (id, v) VALUES " + rows(l.singles, l.registers(), "(%d, 0)"),
+		"CREATE TABLE cons_run (id INT PRIMARY KEY, v BIGINT NOT NULL)",
+		fmt.Sprintf("INSERT INTO cons_run VALUES (0, %d)", run),
 	}
 	for _, s := range statements {
 		if _, err := c.exec(ctx, s); err != nil {
@@ -82,3 +84,6 @@ func (q question) arguments(register int) []any {
 	}
 	return all
 }
+
+// after puts a hint for the gate before the statement.
+func (q question) after(hint string) question { return question{hint + q.sql, q.cells} }

@@ -18,6 +18,9 @@ CHECKS = int(os.environ.get("CONSISTENCY_CHECKS", "10000"))
 # What satellites must have answered of the checks: a gate that asks the master for everything is never stale either.
 # How many they can answer while appliers are stopped and killed depends on the machine; the run goes on until it is enough.
 SATELLITES_SHARE = 0.3
+# Each level needs so many checks of its own; a bound that appliers which stand still for up to 500 ms exceed.
+CHECKS_PER_LEVEL = 400
+LEVELS = ("strong", "session", "bounded:100", "eventual")
 # The run stops a little above, since answers that are under way then still count.
 SATELLITES_GOAL = SATELLITES_SHARE + 0.01
 
@@ -68,20 +71,48 @@ def test_every_acknowledged_commit_is_seen_at_once_whatever_fails(stack, binary,
 
 
 @pytest.mark.fault
-def test_without_the_freshness_check_the_same_reads_are_stale(stack, binary, seed, capsys):
+@pytest.mark.timeout(480)
+def test_each_level_keeps_its_promise_whatever_fails(stack, binary, seed, capsys):
+    """Readers at one level each, and such that alternate between two on one connection."""
     stack.await_satellites()
-    stack.recreate("gate", GATE_TEST_BREAK="freshness")
+    with Run(stack, binary, "levels", seed=seed, levels=",".join(LEVELS), checks_per_level=CHECKS_PER_LEVEL, duration="40s",
+             limit="300s") as run:
+        faults = Faults(stack, run, seed)
+        with faults.slowing():
+            for disturb in (lambda: faults.kill_satellites("satellite-1"), lambda: faults.kill_java("kill-applier", "applier-2"),
+                            lambda: faults.kill_java("kill-capture", "capture")):
+                assert run.runs(), run.report
+                disturb()
+                faults.breathe()
+            run.finish(deadline_s=360)
+    show(capsys, run, f"seed {seed}: levels")
+    assert run.summary is not None, run.report
+    assert run.summary["violations"] == dict.fromkeys(run.summary["violations"], 0), run.report
+    assert run.summary["disallowed"] == 0 and run.status == 0, run.report
+    lagged = run.summary["lagged_by_level"]
+    for level in LEVELS:
+        assert run.summary["checks_by_level"][level] >= CHECKS_PER_LEVEL, run.report
+        assert run.summary["satellite_answers_by_level"].get(level, 0) > 0, run.report
+        assert level == "strong" or lagged.get(level, 0) > 0, f"{level} was never put to the test:\n{run.report}"
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("broken,levels,violation", [
+    ("freshness", ("strong",), "stale"), ("own_changes", ("session",), "own_write_missed"),
+    ("seen", ("strong", "session"), "regressed"), ("bound", ("bounded:100",), "too_old"), ("snapshot", ("strong",), "shifted")])
+def test_a_gate_that_breaks_one_promise_is_caught(stack, binary, seed, capsys, broken, levels, violation):
+    stack.await_satellites()
+    stack.recreate("gate", GATE_TEST_BREAK=broken)
     try:
-        with Run(stack, binary, "unchecked", seed=seed, checks=500, duration="10s", limit="60s") as run:
+        with Run(stack, binary, f"broken-{broken}", seed=seed, levels=",".join(levels), checks=300, duration="10s", limit="60s") as run:
             faults = Faults(stack, run, seed)
             with faults.slowing():
                 run.finish(deadline_s=90)
     finally:
         stack.recreate("gate")
-    show(capsys, run, f"seed {seed}: freshness check off")
+    show(capsys, run, f"seed {seed}: {broken} broken")
     assert run.summary is not None, run.report
-    assert run.summary["violations"]["stale"] > 0 and run.status == 1, run.report
-    assert satellites_share(stack, run) >= SATELLITES_SHARE, run.report
+    assert run.summary["violations"][violation] > 0 and run.status == 1, run.report
 
 
 def plan(faults):

@@ -1,37 +1,32 @@
-// Writers: each owns some registers and raises their values, one transaction at a time.
+// Writers: owners that write all the time.
 // Comes in: an address (the gate's or the master's own). Goes out: recorded writes, and a probe at every acknowledgement.
-// Must never use a value twice, nor call a write acknowledged whose acknowledgement did not arrive.
+// Must never retry.
 
 package main
 
 import (
 	"context"
-	"errors"
-	"math/rand"
 	"time"
 )
 
 // probe asks a reader to look at a register at once.
-type probe struct{ register int }
+type probe struct {
+	register int
+	acked    Instant
+}
 
 type writer struct {
-	name     string
-	source   string
-	registry *recorder
-	layout   layout
-	own      []int
-	pause    time.Duration // between two writes: the load's pace
-	random   *rand.Rand
-	probes   chan<- probe
-	fanout   int
+	owner
+	source string
+	pause  time.Duration // between two writes: the load's pace
+	probes chan<- probe
+	fanout int
 
 	client     *client
 	connection int
-	values     map[int]int64
 }
 
 func (w *writer) run(ctx context.Context) {
-	w.values = map[int]int64{}
 	pace := time.NewTicker(w.pause)
 	defer pace.Stop()
 	for {
@@ -74,19 +69,7 @@ func (w *writer) writeOnce() {
 	if !w.connected() {
 		return
 	}
-	id := w.own[w.random.Intn(len(w.own))]
-	w.values[id]++
-	one := Write{Register: id, Value: w.values[id], Writer: w.name, Acked: Never}
-	prepared := w.random.Intn(2) == 0
-	if !w.layout.isSingle(id) && w.random.Intn(10) == 0 {
-		one.RolledBack, one.Value = true, -one.Value
-	}
-	one.Sent = w.registry.now()
-	err := w.perform(one, prepared)
-	if err == nil && !one.RolledBack {
-		one.Acked = w.registry.now()
-	}
-	w.registry.write(one)
+	one, err := w.write(w.client, w.connection)
 	if err != nil {
 		w.failed(stepWrite, err, one.Sent)
 		return
@@ -96,80 +79,13 @@ func (w *writer) writeOnce() {
 	}
 	for i := 0; i < w.fanout; i++ {
 		select {
-		case w.probes <- probe{id}:
+		case w.probes <- probe{one.Register, one.Acked}:
 		default: // every reader is busy
 		}
 	}
 	if w.random.Intn(4) == 0 {
-		w.look(id, prepared)
+		w.look(one.Register, w.random.Intn(2) == 0)
 	}
-}
-
-func (w *writer) perform(one Write, prepared bool) error {
-	if w.layout.isSingle(one.Register) {
-		return w.update("cons_reg", one, prepared, 1)
-	}
-	return w.transaction(one, prepared)
-}
-
-// Values only rise, even if a write whose connection was lost is still under way.
-func (w *writer) update(table string, one Write, prepared bool, rows int64) error {
-	return w.change("UPDATE "+table+" SET v = ? WHERE id = ? AND v < ?", prepared, rows, one.Value, one.Register, abs(one.Value))
-}
-
-var errNotThere = errors.New("the rows to change are not there")
-
-func (w *writer) change(text string, prepared bool, rows int64, arguments ...any) error {
-	if !prepared {
-		text, arguments = inline(text, arguments), nil
-	}
-	affected, err := w.client.exec(context.Background(), text, arguments...)
-	if err == nil && affected != rows {
-		return errNotThere
-	}
-	return err
-}
-
-// transaction sets the four rows of a triple, looks at what it did before it ends, and commits or rolls back.
-func (w *writer) transaction(one Write, prepared bool) error {
-	steps := []func() error{
-		func() error { _, err := w.client.exec(context.Background(), "START TRANSACTION"); return err },
-		func() error { return w.update("cons_a", one, prepared, 1) },
-		func() error { return w.update("cons_b", one, prepared, 2) },
-		func() error {
-			return w.change("DELETE FROM cons_c WHERE id = ? AND v < ?", prepared, 1, one.Register, abs(one.Value))
-		},
-		func() error {
-			return w.change("INSERT INTO cons_c (id, v) VALUES (?, ?)", prepared, 1, one.Register, one.Value)
-		},
-		func() error { return w.lookInside(one, prepared) },
-		func() error {
-			end := "COMMIT"
-			if one.RolledBack {
-				end = "ROLLBACK"
-			}
-			_, err := w.client.exec(context.Background(), end)
-			return err
-		},
-	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *writer) lookInside(one Write, prepared bool) error {
-	v := View{Client: w.name, Connection: w.connection, Kind: "inside its own transaction", Arrived: w.registry.now(),
-		Own: one.Value, OwnRegister: one.Register}
-	server, seen, err := w.client.ask(context.Background(), askTriple, one.Register, 0, prepared)
-	if err != nil {
-		return err
-	}
-	v.Answered, v.Servers, v.Seen = w.registry.now(), []string{server}, seen
-	w.registry.view(v)
-	return nil
 }
 
 // look: the writer reads its own write back on the same connection.
@@ -186,11 +102,4 @@ func (w *writer) look(id int, prepared bool) {
 	}
 	v.Answered, v.Servers, v.Seen = w.registry.now(), []string{server}, seen
 	w.registry.view(v)
-}
-
-func abs(n int64) int64 {
-	if n < 0 {
-		return -n
-	}
-	return n
 }
