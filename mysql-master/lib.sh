@@ -45,10 +45,10 @@ cnf_string() { local text=${1//\\/\\\\}; printf '"%s"' "${text//\"/\\\"}"; }
 # nonce: a random name of this boot; the gate reads it as @@global.report_host.
 nonce() { printf 'boot-%s' "$(od -An -N8 -tx1 /dev/urandom | tr -d ' \n')"; }
 
-# client_file FILE USER PASSWORD: an option file for mysql and mysqldump inside this container.
+# client_file FILE USER PASSWORD [SOCKET]: an option file for mysql and mysqldump inside this container.
 client_file() {
-  (umask 077; printf '[client]\nuser=%s\npassword=%s\nsocket=/run/mysqld/mysqld.sock\n' \
-    "$2" "$(cnf_string "$3")" > "$1")
+  (umask 077; printf '[client]\nuser=%s\npassword=%s\nsocket=%s\n' \
+    "$2" "$(cnf_string "$3")" "${4:-/run/mysqld/mysqld.sock}" > "$1")
 }
 
 # own DIRECTORY...: makes directories that mysqld may write to.

@@ -84,7 +84,7 @@ clone_from_any() {
 start_clone() {
   local password init=/run/mysqld/local.sql
   password=$(nonce)$(nonce)
-  client_file /run/multimed/client.cnf multimed_local "$password"
+  client_file /run/multimed/client.cnf multimed_local "$password" "$socket"
   (umask 077; cat > "$init" << SQL
 DROP USER IF EXISTS 'multimed_applier'@'%', 'multimed_local'@'localhost';
 CREATE USER 'multimed_local'@'localhost' IDENTIFIED WITH caching_sha2_password BY '$password';
@@ -92,7 +92,8 @@ GRANT ALL ON *.* TO 'multimed_local'@'localhost' WITH GRANT OPTION;
 GRANT PROXY ON ''@'' TO 'multimed_local'@'localhost' WITH GRANT OPTION;
 SQL
   chown mysql:mysql "$init")
-  start_mysqld --init-file="$init"
+  # Only now where others may connect: before the clone, root has no password.
+  start_mysqld --init-file="$init" --socket="$socket"
   await_local || return 1
   rm -f "$init"
 }

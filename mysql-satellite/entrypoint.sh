@@ -14,6 +14,8 @@ secrets=/run/secrets
 ready=/run/multimed/ready
 # GTID set that the next donor must contain; the applier writes it before it shuts mysqld down.
 rebuild_request=/var/lib/multimed/rebuild
+# Where whoever shares the volume reaches this satellite without TCP.
+socket=${SATELLITE_SOCKET:-/run/mysqld/mysqld.sock}
 # What a mysqld needs beside its buffer pool and its data (9.7 with the performance schema: 300 to 400 MiB measured).
 overhead=$((400 << 20))
 restart_after_clone=16
@@ -43,6 +45,7 @@ check_settings() {
   : "${SATELLITE_BUFFER_POOL:=256m}"
   if pool=$(bytes_of "$SATELLITE_BUFFER_POOL"); then check_memory "$pool"
   else mistake "SATELLITE_BUFFER_POOL=$SATELLITE_BUFFER_POOL is not a size like 256m"; fi
+  [[ -d $(dirname "$socket") || -z ${SATELLITE_SOCKET:-} ]] || mistake "SATELLITE_SOCKET=$SATELLITE_SOCKET: its directory is not there"
   stop_on_mistakes
 }
 
@@ -99,6 +102,8 @@ stop() {
 wipe() {
   rm -f "$ready"
   find "$datadir" /run/mysqld -mindepth 1 -delete
+  # The volume outlives the process that the lock file names.
+  rm -f "$socket" "$socket.lock"
 }
 
 # take_request: remembers what the applier asked for; kept until a clone has fulfilled it.

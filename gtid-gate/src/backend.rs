@@ -1,7 +1,7 @@
 //! One connection to the master or a satellite.
 //!
 //! In: who logs in and with which capabilities. Out: a connection in the state that a session needs.
-//! Must never: be used after an error that leaves its state in doubt; send a password in clear text.
+//! Must never: be used after an error that leaves its state in doubt; send a password in clear text over a network.
 
 use crate::capability as cap;
 use crate::error::{BackendError, SqlError};
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::watch;
 
 mod query;
@@ -37,6 +37,16 @@ pub struct Wish<'a> {
     pub capabilities: u32,
     pub charset: u8,
     pub database: Option<&'a str>,
+    /// Whom the master takes the user for. Over a Unix socket a client is `user@localhost`: a socket is used only
+    /// where that is the same account.
+    pub account: Option<&'a str>,
+}
+
+/// How a server is reached.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Network,
+    Socket,
 }
 
 /// A statement of the client as this server knows it.
@@ -86,18 +96,44 @@ impl Backend {
     }
 
     async fn connect_unbounded(server: &Arc<Server>, wish: Wish<'_>) -> Result<Self, BackendError> {
-        let losses = server.losses();
+        if let Some(backend) = Self::connect_socket(server, wish).await {
+            return Ok(backend);
+        }
         let address = (server.address.host.as_str(), server.address.port);
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        let mut conn = Conn::new(stream);
+        let (backend, _) = Self::log_in(Conn::new(stream), Way::Network, server, wish).await?;
+        Ok(backend)
+    }
+
+    /// Whatever is wrong with the socket, TCP says it better.
+    async fn connect_socket(server: &Arc<Server>, wish: Wish<'_>) -> Option<Self> {
+        let (socket, account) = (server.socket.as_ref()?, wish.account?);
+        let stream = UnixStream::connect(socket).await.ok()?;
+        let logging_in = Self::log_in(Conn::new(stream), Way::Socket, server, wish);
+        let (backend, logged_in) = logging_in.await.ok()?;
+        if logged_in == account {
+            return Some(backend);
+        }
+        backend.quit().await;
+        None
+    }
+
+    /// Also says which account it became; that of a master is not asked.
+    async fn log_in(
+        mut conn: Conn,
+        way: Way,
+        server: &Arc<Server>,
+        wish: Wish<'_>,
+    ) -> Result<(Self, String), BackendError> {
+        let losses = server.losses();
         let greeting = greeting(&mut conn).await?;
         if !cap::shapes_agree(wish.capabilities, greeting.capabilities) {
             return Err(BackendError::Lost(
                 "server lacks a protocol feature that the client uses".into(),
             ));
         }
-        log_in(&mut conn, &greeting, wish).await?;
+        log_in(&mut conn, way, &greeting, wish).await?;
         let mut backend = Self {
             conn,
             server: server.clone(),
@@ -112,10 +148,11 @@ impl Backend {
             losses,
             counted: false,
         };
+        let mut account = String::new();
         if server.role == Role::Satellite {
-            backend.incarnation = backend.ask_incarnation().await?;
+            (backend.incarnation, account) = backend.identify().await?;
         }
-        Ok(backend)
+        Ok((backend, account))
     }
 
     /// Counts this connection among those of sessions, until it is dropped.
@@ -124,14 +161,16 @@ impl Backend {
         self.server.sessions.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The nonce of this boot; on a foreign server its uuid and the second it started in.
-    pub async fn ask_incarnation(&mut self) -> Result<Incarnation, BackendError> {
+    /// The server's incarnation (the nonce of this boot; on a foreign server its uuid and the second it started in), and
+    /// the account that this connection became.
+    pub async fn identify(&mut self) -> Result<(Incarnation, String), BackendError> {
         let own = self
-            .query("SELECT @@global.report_host, @@global.server_uuid")
+            .query("SELECT @@global.report_host, @@global.server_uuid, CURRENT_USER()")
             .await?;
+        let account = own.text(0, 2).unwrap_or_default().to_owned();
         let uuid = own.text(0, 1).unwrap_or_default();
         if let Some(nonce) = own.text(0, 0).filter(|n| !n.is_empty()) {
-            return Ok(format!("{nonce}/{uuid}").into());
+            return Ok((format!("{nonce}/{uuid}").into(), account));
         }
         let started = "SELECT UNIX_TIMESTAMP() - VARIABLE_VALUE FROM performance_schema.global_status \
                        WHERE VARIABLE_NAME = 'Uptime'";
@@ -139,7 +178,7 @@ impl Backend {
         let started = started
             .text(0, 0)
             .ok_or_else(|| BackendError::Lost("no start time".into()))?;
-        Ok(format!("{uuid}@{started}").into())
+        Ok((format!("{uuid}@{started}").into(), account))
     }
 
     /// The gate's own rules for sessions on a satellite: read-only, one snapshot per transaction.
@@ -196,7 +235,12 @@ fn proof(plugin: &str, password: &[u8], nonce: &[u8; NONCE]) -> Option<Vec<u8>> 
     }
 }
 
-async fn log_in(conn: &mut Conn, greeting: &Greeting, wish: Wish<'_>) -> Result<(), BackendError> {
+async fn log_in(
+    conn: &mut Conn,
+    way: Way,
+    greeting: &Greeting,
+    wish: Wish<'_>,
+) -> Result<(), BackendError> {
     let plugin = Some(greeting.plugin.as_str()).filter(|p| [CACHING_SHA2, NATIVE].contains(p));
     let plugin = plugin.unwrap_or(CACHING_SHA2);
     let login = Login {
@@ -213,12 +257,13 @@ async fn log_in(conn: &mut Conn, greeting: &Greeting, wish: Wish<'_>) -> Result<
         plugin: Some(plugin.to_owned()),
     };
     conn.send(&login.encode()).await?;
-    finish_login(conn, wish.password, greeting.nonce).await
+    finish_login(conn, way, wish.password, greeting.nonce).await
 }
 
 /// Answers the server's questions until it says OK.
 async fn finish_login(
     conn: &mut Conn,
+    way: Way,
     password: &[u8],
     mut nonce: [u8; NONCE],
 ) -> Result<(), BackendError> {
@@ -228,7 +273,7 @@ async fn finish_login(
             Some(0x00) => return Ok(()),
             Some(0xff) => return Err(BackendError::Sql(wire::parse_err(&packet))),
             Some(0xfe) => nonce = switch_plugin(conn, &packet, password).await?,
-            Some(0x01) => more_data(conn, &packet[1..], password, &nonce).await?,
+            Some(0x01) => more_data(conn, way, &packet[1..], password, &nonce).await?,
             _ => return Err(BackendError::Lost("unexpected packet during login".into())),
         }
     }
@@ -254,12 +299,19 @@ async fn switch_plugin(
 /// caching_sha2_password's second half: nothing to do, a request for the password, or the server's public key.
 async fn more_data(
     conn: &mut Conn,
+    way: Way,
     data: &[u8],
     password: &[u8],
     nonce: &[u8; NONCE],
 ) -> Result<(), BackendError> {
     match data {
         [3] => Ok(()),
+        // What passes through a socket leaves the host's kernel nowhere: the server expects the password as it is.
+        [4] if way == Way::Socket => {
+            let mut clear = scramble::Password::new(password.to_vec());
+            clear.push(0);
+            Ok(conn.send(&clear).await?)
+        }
         [4] => Ok(conn.send(&[2]).await?),
         public_key => {
             let mut clear = scramble::Password::new(password.to_vec());

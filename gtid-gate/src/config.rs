@@ -13,6 +13,8 @@ pub struct Config {
     pub status_listen: SocketAddr,
     pub master: Address,
     pub satellites: Vec<Address>,
+    /// Directory with the Unix sockets of servers on this host, HOST.sock each.
+    pub sockets: Option<PathBuf>,
     pub user: String,
     pub password: Password,
     /// What reads are promised where nobody chooses otherwise.
@@ -280,6 +282,7 @@ impl Config {
             proxy_listen: s.listen("GATE_PROXY_LISTEN", "0.0.0.0:6035"),
             master: master(&mut s),
             satellites: s.addresses("GATE_SATELLITES", "satellite-1:3306,satellite-2:3306"),
+            sockets: s.given("GATE_SOCKETS").map(PathBuf::from),
             user: s.text("GATE_USER", "multimed_gate"),
             password: s.secret("GATE_PASSWORD"),
             policy: Policy {

@@ -34,6 +34,8 @@ pub struct Client {
 /// An account that the master accepts.
 pub struct Account {
     pub user: String,
+    /// Its name in full, as the master has it.
+    pub account: Arc<str>,
     pub password: Arc<Password>,
     pub charset: u8,
     pub database: Option<String>,
@@ -167,27 +169,30 @@ async fn authenticate(
     proof: &[u8],
 ) -> Result<Account, LoginError> {
     let kept = shared.passwords.get(&wanted.user);
-    let proven = kept.filter(|p| scramble::same(&scramble::caching_sha2(p, nonce), proof));
-    let (password, is_new) = match proven {
-        Some(password) if proof.is_empty() => (password, false),
-        Some(password) => {
-            client.conn.send(&FAST_IS_ENOUGH).await?;
-            (password, false)
+    let proven = kept.filter(|(p, _)| scramble::same(&scramble::caching_sha2(p, nonce), proof));
+    let (password, known) = match proven {
+        Some((password, account)) => {
+            if !proof.is_empty() {
+                client.conn.send(&FAST_IS_ENOUGH).await?;
+            }
+            (password, Some(account))
         }
-        None => (
-            Arc::new(full_exchange(client, shared, &wanted.user, nonce, proof).await?),
-            true,
-        ),
+        None => {
+            let password = full_exchange(client, shared, &wanted.user, nonce, proof).await?;
+            (Arc::new(password), None)
+        }
     };
     let database = wanted.database.as_deref();
-    let master = if is_new || !shared.passwords.knows(&wanted.user, database) {
-        Some(verify(client, shared, &wanted, &password).await?)
-    } else {
-        None
+    let is_known = shared.passwords.knows(&wanted.user, database);
+    let (account, master) = match known {
+        Some(account) if is_known => (account, None),
+        _ => {
+            let (account, master) = verify(client, shared, &wanted, &password).await?;
+            let passwords = &shared.passwords;
+            passwords.keep(&wanted.user, &password, &account, database);
+            (account, Some(master))
+        }
     };
-    if master.is_some() {
-        shared.passwords.keep(&wanted.user, &password, database);
-    }
     let Wanted {
         user,
         charset,
@@ -195,6 +200,7 @@ async fn authenticate(
     } = wanted;
     Ok(Account {
         user,
+        account,
         password,
         charset,
         database,
@@ -233,22 +239,29 @@ async fn full_exchange(
     Ok(answer)
 }
 
-/// Logs in to the master: that decides.
+/// Logs in to the master: that decides. It also says which account the user is.
 async fn verify(
     client: &Client,
     shared: &Shared,
     wanted: &Wanted,
     password: &Password,
-) -> Result<Backend, LoginError> {
+) -> Result<(Arc<str>, Backend), LoginError> {
     let wish = Wish {
         user: &wanted.user,
         password,
         capabilities: client.capabilities,
         charset: wanted.charset,
         database: wanted.database.as_deref(),
+        account: None,
     };
     let within = shared.config.connect_timeout;
-    let outcome = Backend::connect(&shared.gate.servers.master, wish, within).await;
+    let logging_in = async {
+        let mut master = Backend::connect(&shared.gate.servers.master, wish, within).await?;
+        let answer = master.query("SELECT CURRENT_USER()").await?;
+        Ok((answer.text(0, 0).unwrap_or_default().into(), master))
+    };
+    let outcome = tokio::time::timeout(within, logging_in).await;
+    let outcome = outcome.unwrap_or(Err(BackendError::Timeout));
     outcome.map_err(|error| {
         if matches!(&error, BackendError::Sql(e) if !ABOUT_SOMETHING_ELSE.contains(&e.code)) {
             shared.passwords.forget(&wanted.user, password);

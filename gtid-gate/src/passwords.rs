@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 struct Kept {
     password: Arc<Password>,
+    account: Arc<str>,
     until: Instant,
     /// Databases that the master let this user choose at login; the empty name is none.
     databases: HashSet<String>,
@@ -29,10 +30,12 @@ impl Passwords {
         }
     }
 
-    pub fn get(&self, user: &str) -> Option<Arc<Password>> {
+    /// The password, and the account that the master takes the user for.
+    pub fn get(&self, user: &str) -> Option<(Arc<Password>, Arc<str>)> {
         let mut kept = lock(&self.kept);
         kept.retain(|_, k| k.until > Instant::now());
-        kept.get(user).map(|k| k.password.clone())
+        let known = kept.get(user)?;
+        Some((known.password.clone(), known.account.clone()))
     }
 
     /// Whether the master has let this user in with this database since the password was verified.
@@ -42,16 +45,23 @@ impl Passwords {
             .is_some_and(|k| k.databases.contains(database.unwrap_or_default()))
     }
 
-    pub fn keep(&self, user: &str, password: &Arc<Password>, database: Option<&str>) {
+    pub fn keep(
+        &self,
+        user: &str,
+        password: &Arc<Password>,
+        account: &Arc<str>,
+        database: Option<&str>,
+    ) {
         let mut kept = lock(&self.kept);
         let until = Instant::now() + self.ttl;
         let fresh = || Kept {
             password: password.clone(),
+            account: account.clone(),
             until,
             databases: HashSet::from([String::new()]),
         };
         let entry = kept.entry(user.to_owned()).or_insert_with(fresh);
-        if entry.password != *password {
+        if entry.password != *password || entry.account != *account {
             *entry = fresh();
         }
         entry
@@ -72,6 +82,10 @@ impl Passwords {
 mod tests {
     use super::*;
 
+    fn account() -> Arc<str> {
+        "u@%".into()
+    }
+
     fn password(text: &str) -> Arc<Password> {
         Arc::new(Password::new(text.as_bytes().to_vec()))
     }
@@ -79,22 +93,22 @@ mod tests {
     #[test]
     fn a_password_is_kept_until_its_time() {
         let long = Passwords::new(Duration::from_secs(60));
-        long.keep("u", &password("x"), Some("db"));
-        assert!(long.get("u") == Some(password("x")));
+        long.keep("u", &password("x"), &account(), Some("db"));
+        assert!(long.get("u") == Some((password("x"), account())));
         assert!(
             long.knows("u", Some("db")) && long.knows("u", None) && !long.knows("u", Some("other"))
         );
         let none = Passwords::new(Duration::ZERO);
-        none.keep("u", &password("x"), None);
+        none.keep("u", &password("x"), &account(), None);
         assert!(none.get("u").is_none());
     }
 
     #[test]
     fn a_changed_password_replaces_the_old_one() {
         let passwords = Passwords::new(Duration::from_secs(60));
-        passwords.keep("u", &password("x"), Some("db"));
-        passwords.keep("u", &password("y"), None);
-        assert!(passwords.get("u") == Some(password("y")));
+        passwords.keep("u", &password("x"), &account(), Some("db"));
+        passwords.keep("u", &password("y"), &account(), None);
+        assert!(passwords.get("u") == Some((password("y"), account())));
         assert!(!passwords.knows("u", Some("db")));
         passwords.forget("u", &password("a guess"));
         assert!(passwords.get("u").is_some());

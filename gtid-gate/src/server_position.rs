@@ -13,7 +13,7 @@ use crate::error::BackendError;
 use crate::gtid::GtidSet;
 use crate::master_questions::MasterQuestions;
 use crate::metrics::Metrics;
-use crate::servers::{Incarnation, Position, Server};
+use crate::servers::{Position, Server};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,12 +60,12 @@ impl Follower {
             capabilities: capability::FOR_QUESTIONS,
             charset: CHARSET,
             database: None,
+            account: None,
         };
         let mut backend = Backend::connect(&self.server, wish, self.connect_timeout).await?;
         self.server.set_version(&backend.version);
-        backend.incarnation = self
-            .bounded(backend_incarnation(&mut backend), Duration::ZERO)
-            .await?;
+        let identity = self.bounded(backend.identify(), Duration::ZERO).await?;
+        backend.incarnation = identity.0;
         Ok(backend)
     }
 
@@ -94,10 +94,6 @@ impl Follower {
         }
         self.server.forget();
     }
-}
-
-async fn backend_incarnation(backend: &mut Backend) -> Result<Incarnation, BackendError> {
-    backend.ask_incarnation().await
 }
 
 /// Asks for both sets in one statement, owned first.

@@ -6,6 +6,7 @@
 use crate::config::{Address, Config};
 use crate::gtid::GtidSet;
 use crate::metrics::Metrics;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -47,6 +48,8 @@ pub struct Server {
     pub name: String,
     pub role: Role,
     pub address: Address,
+    /// Where the server's Unix socket would be, if it is on this host.
+    pub socket: Option<PathBuf>,
     position: Mutex<Option<Arc<Position>>>,
     version: Mutex<String>,
     waiters: Mutex<Vec<Arc<Waiter>>>,
@@ -79,6 +82,7 @@ impl Server {
             name,
             role,
             address,
+            socket: None,
             position: Mutex::new(None),
             version: Mutex::new(UNKNOWN_VERSION.to_owned()),
             waiters: Mutex::new(Vec::new()),
@@ -242,6 +246,7 @@ pub struct Servers {
     /// Replaced as a whole: a read looks at one list from its beginning to its end.
     satellites: Mutex<Arc<[Arc<Server>]>>,
     last_id: AtomicUsize,
+    sockets: Option<PathBuf>,
 }
 
 impl Servers {
@@ -252,6 +257,7 @@ impl Servers {
             master: Arc::new(master),
             satellites: Mutex::new(Arc::from([])),
             last_id: AtomicUsize::new(0),
+            sockets: config.sockets.clone(),
         }
     }
 
@@ -286,9 +292,17 @@ impl Servers {
             false => address.host.clone(),
         };
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let server = Arc::new(Server::new(id, name, Role::Satellite, address));
+        let mut server = Server::new(id, name, Role::Satellite, address);
+        server.socket = self.socket(&server.address);
+        let server = Arc::new(server);
         *satellites = satellites.iter().chain([&server]).cloned().collect();
         Some(server)
+    }
+
+    fn socket(&self, address: &Address) -> Option<PathBuf> {
+        let plain = !address.host.contains('/');
+        let sockets = self.sockets.as_ref().filter(|_| plain)?;
+        Some(sockets.join(format!("{}.sock", address.host)))
     }
 
     pub fn remove(&self, id: usize) {

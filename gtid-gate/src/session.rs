@@ -68,6 +68,8 @@ pub(crate) struct Session {
     entry: Arc<Entry>,
     client: Client,
     user: String,
+    /// Whom the master takes the user for.
+    account: Arc<str>,
     password: Arc<Password>,
     charset: u8,
     state: State,
@@ -143,6 +145,7 @@ impl Session {
             entry,
             client,
             user: account.user,
+            account: account.account,
             password: account.password,
             charset: account.charset,
             state: State::new(

@@ -353,8 +353,8 @@ impl Session {
         self.leave = None;
         self.state = State::new(account.database, is_utf8_collation(account.charset));
         self.entry.set_user(&account.user);
-        (self.user, self.password, self.charset) =
-            (account.user, account.password, account.charset);
+        (self.user, self.account) = (account.user, account.account);
+        (self.password, self.charset) = (account.password, account.charset);
         self.adopt_master(account.master);
         self.say_ok().await
     }

@@ -63,6 +63,7 @@ impl Session {
             capabilities: capability::FOR_QUESTIONS,
             charset: self.charset,
             database: None,
+            account: None,
         };
         let within = self.shared.config.connect_timeout;
         if let Ok(mut backend) = Backend::connect(&server, wish, within).await {

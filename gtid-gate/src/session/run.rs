@@ -35,6 +35,7 @@ impl Session {
             capabilities: self.client.capabilities,
             charset: self.charset,
             database: self.state.database.as_deref(),
+            account: Some(&self.account),
         }
     }
 

@@ -1,0 +1,68 @@
+"""Satellites are reached over their Unix sockets, and over TCP where a socket would make another account of the user."""
+import contextlib
+
+import pytest
+
+from support import compose as containers
+from support.stack import USER
+
+
+def read_everywhere(stack, cursor):
+    """Reads until each satellite has answered this session; sessions stay with a server as long as it is as good as any."""
+    for name in stack.satellites:
+        others = [other for other in stack.satellites if other != name]
+        for other in others:
+            gate("drain", other)
+        cursor.execute("SELECT COUNT(*) FROM items")
+        assert cursor.fetchall()[0][0] >= 1000
+        yield name, transports(stack, name)
+        for other in others:
+            gate("undrain", other)
+
+
+def gate(*command):
+    containers.compose("exec", "-T", "gate", "gtid-gate", *command)
+
+
+def transports(stack, name):
+    """How connections of the application's user have come to this satellite."""
+    rows = stack.sql(name, "SELECT DISTINCT CONNECTION_TYPE FROM performance_schema.threads WHERE PROCESSLIST_USER = %s", (USER,))
+    return {row[0] for row in rows}
+
+
+@pytest.fixture
+def undrained(stack):
+    yield
+    for name in stack.satellites:
+        gate("undrain", name)
+
+
+def test_reads_come_over_the_socket(stack, cursor, undrained):
+    assert dict(read_everywhere(stack, cursor)) == {name: {"Socket"} for name in stack.satellites}
+
+
+def test_where_the_socket_would_make_another_account_of_the_user_tcp_is_used(stack, cursor, undrained):
+    stack.sql("master", f"CREATE USER {USER}@localhost IDENTIFIED BY %s", (stack.password(USER),))
+    try:
+        stack.await_satellites()
+        with contextlib.closing(stack.gate_connect()) as connection, connection.cursor() as fresh:
+            for name, found in read_everywhere(stack, fresh):
+                assert found <= {"TCP/IP", "SSL/TLS"}, f"{name}: {found}"
+                fresh.execute("SELECT CURRENT_USER()")
+                assert fresh.fetchall() == ((f"{USER}@%",),)
+    finally:
+        stack.sql("master", f"DROP USER {USER}@localhost")
+
+
+@pytest.mark.fault
+def test_a_socket_that_is_gone_costs_nothing(stack, table, undrained):
+    stack.compose("exec", "-T", "satellite-1", "rm", "/sockets/satellite-1.sock")
+    before = stack.incarnation("satellite-1")
+    with contextlib.closing(stack.gate_connect()) as connection, connection.cursor() as cursor:
+        found = dict(read_everywhere(stack, cursor))
+        assert found["satellite-1"] <= {"TCP/IP", "SSL/TLS"} and found["satellite-2"] == {"Socket"}
+    stack.kill_process("satellite-1", "mysqld")
+    stack.wait_for(lambda: stack.incarnation("satellite-1") != before, 60, "satellite-1 cloned again")
+    stack.await_satellites()
+    with contextlib.closing(stack.gate_connect()) as connection, connection.cursor() as cursor:
+        assert dict(read_everywhere(stack, cursor))["satellite-1"] == {"Socket"}
