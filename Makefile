@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Variables given on the command line reach the scripts through the environment.
 export
 
-.PHONY: help demo up stop down status layout images engine user import compare verify test chaos bench-replication clean
+.PHONY: help demo up stop down status layout images engine user import compare verify test chaos bench-replication bench-gate clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -53,6 +53,9 @@ chaos: ## faults at random under load, on the test stack: MINUTES=10 SEED=random
 
 bench-replication: ## measure lag, throughput and CPU of our replication against MySQL's own, on a stack of its own
 	@loadgen/bench-replication
+
+bench-gate: ## measure reads through the gate against MySQL itself, ProxySQL and MySQL Router, on a stack of its own
+	@loadgen/bench-gate
 
 clean: ## remove images, layout and build outputs (not data: that is down)
 	@.ci/clean

@@ -6,7 +6,8 @@
 -- In:  the name of a script that comes with sysbench (--workload, on the command line, not in a --config-file) and
 --      that script's own options.
 -- Out: what the script does, unchanged, plus: read-only transactions declared as such, one progress line per
---      --report-interval, a summary, and with --report=FILE the same as JSON, written only if the run succeeded.
+--      --report-interval, a summary, and with --report=FILE the same as JSON, written only if the run succeeded
+--      (or came to a point of --report-checkpoints; what follows one counts anew).
 -- Must never: change what a workload does beyond that, hide an SQL error, or print an option's value (the
 --      password is one).
 -- Only sysbench's callbacks and what the stock scripts define are global.
@@ -21,6 +22,7 @@ options.load(workload)
 local latency = require("latency")
 local read_only = require("read_only")
 local report = require("report")
+local session = require("session")
 local strict = require("strict")
 
 sysbench.cmdline.options = options.added_to(sysbench.cmdline.options)
@@ -38,7 +40,8 @@ function thread_init(...)
    if sysbench.opt.declare_read_only then
       read_only.declare(workload)
    end
-   if stock.thread_init then return stock.thread_init(...) end
+   if stock.thread_init then stock.thread_init(...) end
+   session.begin(con, sysbench.opt.session_sql)
 end
 
 function thread_done(...)

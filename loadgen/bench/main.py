@@ -16,6 +16,7 @@ import figures
 import phases
 from containers import SqlFailed
 from stack import Stack
+from sysbench import HERE, Sysbench, say
 
 LOADS = (*figures.TRANSACTION_LOADS, *figures.ROW_LOADS)
 
@@ -78,12 +79,12 @@ def lag_phase(stack, sysbench, settings):
 
     One more run of each goes ahead and does not count: at a small load the JVMs take their time to compile their code."""
     for rate in settings.rates if settings.warm_up_seconds else ():
-        phases.say(f"warming up: steady load of {rate} transactions/s")
+        say(f"warming up: steady load of {rate} transactions/s")
         phases.steady(stack, sysbench, settings, rate)
     runs = {rate: [] for rate in settings.rates}
     for run in range(settings.runs):
         for rate in settings.rates:
-            phases.say(f"steady load of {rate} transactions/s, run {run + 1} of {settings.runs}")
+            say(f"steady load of {rate} transactions/s, run {run + 1} of {settings.runs}")
             runs[rate].append(phases.steady(stack, sysbench, settings, rate))
     return {rate: figures.over_runs(measured) for rate, measured in runs.items()}
 
@@ -103,12 +104,12 @@ def load_phase(stack, sysbench, settings):
 
 
 def measure(stack, settings):
-    sysbench = phases.Sysbench(settings.config_file, settings.user, settings.database)
+    sysbench = Sysbench(settings.config_file, settings.user, settings.database)
     idle = phases.idle(stack, settings) if settings.idle_seconds else {}
     stack.leave_only_satellite_1()
     stack.start_replication(settings.replica_password)
-    phases.say("loading the tables")
-    sysbench.run(phases.HERE.parent / "oltp.lua", stack.address("master"), *settings.tables, "prepare")
+    say("loading the tables")
+    sysbench.run(HERE.parent / "oltp.lua", stack.address("master"), *settings.tables, "prepare")
     phases.catch_up(stack)
     # The JVMs compile their code under load; at a small one that takes them minutes. Hence the saturating loads first, too.
     if settings.warm_up_seconds:

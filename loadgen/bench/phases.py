@@ -5,67 +5,16 @@ Must never: begin a phase before both contenders have everything of the one befo
 """
 import contextlib
 import itertools
-import pathlib
 import subprocess
-import sys
-import threading
 import time
 
 import figures
 from stack import CATCH_UP_SECONDS, IDLE, OURS
+from sysbench import HERE, Probe, say
 
-HERE = pathlib.Path(__file__).resolve().parent
 WARM_UP_SECONDS = 2
 SPARE_SECONDS = 60  # the load must outlast what is measured, however slow that is
 SAMPLES_PER_SECOND = 50
-
-
-def say(text):
-    print(f"bench: {text}", file=sys.stderr, flush=True)
-
-
-# --- sysbench -------------------------------------------------------------------------------------------------------
-
-class Sysbench:
-    """Starts sysbench with the bench's user; the password comes from a configuration file, not from the command line."""
-
-    def __init__(self, config_file, user, database):
-        self._common = [f"--config-file={config_file}", "--db-driver=mysql", f"--mysql-user={user}", f"--mysql-db={database}"]
-
-    def command(self, script, host, *options):
-        return ["sysbench", str(script), *self._common, f"--mysql-host={host}", *options]
-
-    def run(self, script, host, *options):
-        done = subprocess.run(self.command(script, host, *options), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if done.returncode:
-            raise OSError(f"sysbench {pathlib.Path(script).name} {options[-1]} failed:\n{done.stdout[-2000:]}")
-
-
-class Probe:
-    """A probe.lua beside one server; its lines are read as they come, by a thread of its own."""
-
-    def __init__(self, sysbench, host, uuid, first, step):
-        self.seen = {}
-        self._process = subprocess.Popen(
-            sysbench.command(HERE / "probe.lua", host, f"--uuid={uuid}", f"--first={first}", f"--step={step}", "probe"),
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        for line in self._process.stdout:
-            if line == "ready\n":
-                break
-        else:
-            raise OSError(f"the probe of {host} did not start")
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self):
-        for line in self._process.stdout:
-            number, _, seconds = line.partition(" ")
-            self.seen[int(number)] = float(seconds)
-
-    def close(self):
-        self._process.kill()
-        self._reader.join()
-        self._process.wait()
 
 
 # --- idle -----------------------------------------------------------------------------------------------------------

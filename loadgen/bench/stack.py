@@ -21,11 +21,13 @@ HTTP_SECONDS = 5
 
 
 class Stack:
-    def __init__(self):
+    """servers: those that are asked where they are."""
+
+    def __init__(self, servers=("master", "satellite-1", "replica")):
         self.docker = containers.DockerApi()
         self.services = containers.compose("ps", "--services").split()
         self.ids = {service: containers.container_of(service) for service in self.services}
-        self._sessions = {service: containers.Session(self.ids[service]) for service in ("master", "satellite-1", "replica")}
+        self._sessions = {service: containers.Session(self.ids[service]) for service in servers}
         self.uuid = self._sessions["master"].value("SELECT @@server_uuid")
         self._paused = set()
 

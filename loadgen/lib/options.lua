@@ -44,6 +44,8 @@ function options.added_to(stock)
    all.declare_read_only = {"Open the transactions of read-only workloads with START TRANSACTION READ ONLY, so " ..
                                "that any splitting proxy can route them", true}
    all.report = {"Write the result of a run to this file, as JSON", ""}
+   all.session_sql = {"Statement that each connection of a run begins with, for example SET @multimed_consistency = " ..
+                         "'eventual'", ""}
    return all
 end
 

@@ -23,6 +23,7 @@ check.test("stock options stay, ours are added, the stock table is not changed",
    check.equal(all.tables, stock.tables)
    check.equal(all.declare_read_only[2], true)
    check.equal(all.report[2], "")
+   check.equal(all.session_sql[2], "")
    check.equal(stock.report, nil)
    check.equal(type(options.added_to(nil).workload), "table")
 end)

@@ -1,0 +1,98 @@
+"""The settings of bench-gate.
+
+In:  the environment, as loadgen/bench-gate fills it in. Out: one immutable value, or a ValueError with all mistakes.
+"""
+from dataclasses import dataclass
+
+CONTENDERS = ("direct", "eventual", "strong", "proxysql", "proxysql-socket", "router")
+WORKLOADS = ("point-select", "read-only", "result")
+MODES = ("text", "prepared")
+MOST_CONNECTIONS = 1900  # the servers' max_connections is 2000, and the bench itself needs some
+MOST_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class Settings:
+    rounds: int
+    seconds: int
+    side_seconds: int
+    contenders: tuple
+    workloads: tuple
+    modes: tuple
+    connections: tuple
+    side_connections: tuple
+    sizes: tuple
+    write_rate: int
+    write_connections: tuple
+    write_workload: str
+    write_threads: int
+    write_warm_up_seconds: int
+    proxysql_threads: int
+    tables: tuple
+    user: str
+    database: str
+    write_database: str
+    config_file: str
+    password_file: str
+    state: str
+
+
+class Reader:
+    """Reads one setting after the other; what is wrong is collected."""
+
+    def __init__(self, environment):
+        self._environment = environment
+        self.mistakes = []
+
+    def text(self, name):
+        return self._environment.get(name, "")
+
+    def number(self, name, least=1, most=10 ** 9):
+        value = self.text(name)
+        if self._fits(value, least, most):
+            return int(value)
+        self.mistakes.append(f"{name}={value}: a whole number from {least} to {most} is needed")
+        return least
+
+    def numbers(self, name, most):
+        """None at all is right, too."""
+        values = self.text(name).split()
+        bad = [value for value in values if not self._fits(value, 1, most)]
+        self.mistakes.extend(f"{name}: {value} is not a whole number from 1 to {most}" for value in bad)
+        return () if bad else tuple(sorted(set(map(int, values))))
+
+    def words(self, name, known):
+        """In the order of those that are known; at least one."""
+        values = self.text(name).split()
+        bad = [value for value in values if value not in known]
+        self.mistakes.extend(f"{name}: {value} is not known; known: {' '.join(known)}" for value in bad)
+        if not values:
+            self.mistakes.append(f"{name}: at least one is needed of: {' '.join(known)}")
+        return tuple(word for word in known if word in values)
+
+    @staticmethod
+    def _fits(value, least, most):
+        return value.isascii() and value.isdigit() and len(value) <= 10 and least <= int(value) <= most
+
+
+def read(environment):
+    """The settings; ValueError with all mistakes, one a line."""
+    reader = Reader(environment)
+    reader.number("BENCH_PORTS", 1024, 65533)
+    settings = Settings(
+        rounds=reader.number("BENCH_ROUNDS"), seconds=reader.number("BENCH_SECONDS"), side_seconds=reader.number("BENCH_SIDE_SECONDS"),
+        contenders=reader.words("BENCH_CONTENDERS", CONTENDERS), workloads=reader.words("BENCH_WORKLOADS", WORKLOADS),
+        modes=reader.words("BENCH_MODES", MODES), connections=reader.numbers("BENCH_CONNECTIONS", MOST_CONNECTIONS),
+        side_connections=reader.numbers("BENCH_SIDE_CONNECTIONS", MOST_CONNECTIONS), sizes=reader.numbers("BENCH_SIZES", MOST_BYTES),
+        write_rate=reader.number("BENCH_WRITE_RATE", 0), write_connections=reader.numbers("BENCH_WRITE_CONNECTIONS", MOST_CONNECTIONS),
+        write_workload=reader.text("BENCH_WRITE_WORKLOAD"), write_threads=reader.number("BENCH_WRITE_THREADS", 1, MOST_CONNECTIONS),
+        write_warm_up_seconds=reader.number("BENCH_WRITE_WARM_UP_SECONDS", 0), proxysql_threads=reader.number("BENCH_PROXYSQL_THREADS", 0, 128),
+        tables=(f"--tables={reader.number('BENCH_TABLES')}", f"--table-size={reader.number('BENCH_TABLE_ROWS')}"),
+        user=reader.text("BENCH_USER"), database=reader.text("BENCH_DATABASE"),
+        write_database=reader.text("BENCH_WRITE_DATABASE"), config_file=reader.text("BENCH_CONFIG_FILE"),
+        password_file=reader.text("BENCH_PASSWORD_FILE"), state=reader.text("BENCH_STATE"))
+    if not settings.write_workload.replace("_", "").isalnum():
+        reader.mistakes.append(f"BENCH_WRITE_WORKLOAD={settings.write_workload}: a script of sysbench is needed, for example oltp_insert")
+    if reader.mistakes:
+        raise ValueError("\n".join(reader.mistakes))
+    return settings

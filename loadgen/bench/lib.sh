@@ -1,0 +1,76 @@
+# Functions that bench-replication and bench-gate share: a stack of the bench's own, its account, and its removal.
+# Sourced after .ci/lib.sh; expects `me`, and `bench_state`, the directory for what the bench writes.
+# Comes in: BENCH_PORTS, BENCH_KEEP, BENCH_USER. Goes out: exported settings of the stack, sysbench.cnf (mode 0600), messages on stderr.
+# Must never touch an operator's stack.
+# shellcheck shell=bash disable=SC2034,SC2154
+
+# stack_settings PROJECT PORT SATELLITES COMPOSE_FILE: the bench's own names, ports and secrets, apart from an operator's.
+stack_settings() {
+  local port=${BENCH_PORTS:-$2}
+  [[ $port =~ ^[1-9][0-9]{3,4}$ ]] || { say "BENCH_PORTS=$port: a port is needed"; exit 64; }
+  export COMPOSE_PROJECT_NAME=$1 BENCH_STATE=$bench_state SECRETS_DIR=$bench_state/secrets OVERRIDE_FILE=$bench_state/override.yml
+  export COMPOSE_FILE=$root/docker-compose.yml:$OVERRIDE_FILE:$root/$4
+  export BIND_ADDRESS=127.0.0.1 FRONT_PORT=$port GATE_PORT=$((port + 1)) STATUS_PORT=$((port + 2)) SATELLITES=$3
+}
+
+# wake: what must happen before the stack can be removed; a bench that needs it defines its own.
+wake() { :; }
+
+remove() {
+  mkdir -p "$bench_state"
+  [[ -e $OVERRIDE_FILE ]] || echo 'services: {}' > "$OVERRIDE_FILE"
+  wake
+  .ci/down > "$bench_state/down.log" 2>&1 || { say 'removing the stack failed:'; tail -n 20 "$bench_state/down.log" >&2; return 1; }
+}
+
+# remove_remains: of an earlier run that was kept, or killed.
+remove_remains() {
+  [[ -n $(docker ps -aq --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME") || -d $SECRETS_DIR ]] || return 0
+  say 'removing the remains of an earlier run'
+  echo 'services: {}' > "$OVERRIDE_FILE"
+  wake
+  docker compose --profile '*' down --volumes --remove-orphans --timeout 5 > "$bench_state/remains.log" 2>&1
+  rm -rf "$SECRETS_DIR"
+}
+
+# finish: on every way out.
+finish() {
+  local status=$?
+  trap - EXIT
+  trap '' TERM INT HUP
+  [[ -z ${measuring:-} ]] || { kill -TERM -- "-$measuring" 2> /dev/null || true; wait "$measuring" 2> /dev/null || true; }
+  # They hold passwords.
+  rm -f "$bench_state"/*.cnf
+  if [[ -n ${BENCH_KEEP:-} ]]; then say 'the stack stays (BENCH_KEEP)'
+  else say 'removing the stack'; remove || status=1; fi
+  exit "$status"
+}
+
+# account DATABASE...: the user of the loads may use them; its password for sysbench.
+account() {
+  local database
+  for database in "$@"; do NAME=$BENCH_USER DB=$database mysql-master/user; done
+  export BENCH_PASSWORD_FILE=$SECRETS_DIR/proxysql/users/$BENCH_USER BENCH_CONFIG_FILE=$bench_state/sysbench.cnf
+  (umask 077; printf "mysql-password='%s'\n" "$(< "$BENCH_PASSWORD_FILE")" > "$BENCH_CONFIG_FILE")
+}
+
+# measure COMMAND...: in the background, so that signals are taken at once; its output is this script's.
+measure() {
+  local status=0
+  setsid "$@" &
+  measuring=$!
+  while kill -0 "$measuring" 2> /dev/null; do wait "$measuring" && status=0 || status=$?; done
+  measuring=
+  return "$status"
+}
+
+# bench_up: the stack, without remains of an earlier one, and removed however the caller ends.
+bench_up() {
+  .ci/engine up
+  trap finish EXIT
+  trap 'exit 143' TERM HUP
+  trap 'exit 130' INT
+  mkdir -p "$bench_state"
+  remove_remains
+  .ci/up >&2
+}
