@@ -8,7 +8,7 @@
 //! - POST /servers/NAME/undrain   as before
 //! - DELETE /servers/NAME         forgets a satellite that is down, or drained and no longer used
 //!
-//! Who changes something must come from this host or bring the token (`Authorization: Bearer …`).
+//! Who changes something must come from this host or bring the token (`Authorization: Bearer …`), and be no web page.
 //! Must never: let anybody else change anything.
 
 use crate::gate::FleetError;
@@ -121,6 +121,10 @@ async fn remove(State(shared): State<Arc<Shared>>, caller: Caller, name: Path<St
 
 /// Nothing if the caller may change something.
 fn refusal(shared: &Shared, (ConnectInfo(peer), headers): &Caller) -> Option<Response> {
+    if headers.contains_key(header::ORIGIN) {
+        let text = "changes are not for web pages";
+        return Some(complaint(StatusCode::FORBIDDEN, text));
+    }
     if peer.ip().to_canonical().is_loopback() {
         return None;
     }

@@ -112,7 +112,9 @@ impl Backend {
         let stream = UnixStream::connect(socket).await.ok()?;
         let logging_in = Self::log_in(Conn::new(stream), Way::Socket, server, wish);
         let (backend, logged_in) = logging_in.await.ok()?;
-        if logged_in == account {
+        let known = server.position();
+        let same_server = known.is_none_or(|p| p.incarnation == backend.incarnation);
+        if logged_in == account && same_server {
             return Some(backend);
         }
         backend.quit().await;

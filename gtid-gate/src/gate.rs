@@ -30,6 +30,7 @@ const WORTH_ASKING: Duration = Duration::from_millis(10);
 /// What a read brings along.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
+    pub arrived: Instant,
     pub policy: Policy,
     pub seen: &'a Seen,
     /// Servers that failed this read already.
@@ -209,21 +210,21 @@ impl Gate {
             },
             Level::Bounded(bound) => Need {
                 master: master.or_else(|| self.servers.master.position()),
-                not_before: self.bound(bound),
+                not_before: self.bound(bound, read.arrived),
                 floors,
             },
         }
     }
 
     /// The time that a satellite must have reached.
-    fn bound(&self, bound: Duration) -> Option<Instant> {
+    fn bound(&self, bound: Duration, arrived: Instant) -> Option<Instant> {
         let broken = self.is_broken(Broken::Bound);
         let bound = if broken {
             Duration::from_secs(3600)
         } else {
             bound
         };
-        Instant::now().checked_sub(bound)
+        arrived.checked_sub(bound)
     }
 
     fn is_broken(&self, promise: Broken) -> bool {
@@ -242,13 +243,7 @@ impl Gate {
             after(p) && (place.role == Role::Master || p.incarnation == place.incarnation)
         });
         let sample = own.or_else(|| master.filter(|p| after(p)).cloned());
-        let least = match sample {
-            Some(sample) => Least::Sample {
-                sample,
-                with_owned: told.is_some(),
-            },
-            None => Least::Unknown,
-        };
+        let least = sample.map_or(Least::Unknown, Least::Sample);
         Floor {
             server: place.server,
             incarnation: place.incarnation.clone(),
@@ -304,7 +299,7 @@ impl Gate {
         })
     }
 
-    async fn wait_then_pick(&self, mut need: Need, read: Request<'_>) -> Result<Leave, SqlError> {
+    async fn wait_then_pick(&self, need: Need, read: Request<'_>) -> Result<Leave, SqlError> {
         let started = Instant::now();
         let woken = Arc::new(Notify::new());
         let _waiting: Vec<Waiting> = self
@@ -330,9 +325,6 @@ impl Gate {
                 break None;
             }
             let _ = tokio::time::timeout(left, woken.notified()).await;
-            if let Level::Bounded(bound) = read.policy.level {
-                need.not_before = self.bound(bound);
-            }
         };
         self.metrics
             .wait_seconds
@@ -384,7 +376,7 @@ impl Gate {
         let mut master = self.ask_master(self.patience).await?;
         let mut shown = GtidSet::new();
         for place in places {
-            if let Least::Sample { sample, .. } = self.floor(place, level, Some(&master)).least {
+            if let Least::Sample(sample) = self.floor(place, level, Some(&master)).least {
                 shown.union_with(&sample.owned);
                 shown.union_with(&sample.executed);
             }

@@ -47,6 +47,8 @@ const VARIABLE_PREFIX: &str = "multimed_";
 /// A comment that starts with this is a hint.
 const HINT: &str = "multimed:";
 const LONGEST_MS: u64 = 3_600_000;
+/// Who waits is there all the while; a client must not make that an hour.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadChoice {
@@ -107,9 +109,10 @@ impl Choice {
                     .transpose()?;
             }
             "wait_ms" => {
-                let expected = "a whole number of milliseconds from 0 to 3600000";
+                let expected = "a whole number of milliseconds from 0 to 60000";
+                let wait = |v| millis(v).filter(|w| *w <= LONGEST_WAIT);
                 self.wait = value
-                    .map(|v| millis(v).ok_or_else(|| read(v, expected)))
+                    .map(|v| wait(v).ok_or_else(|| read(v, expected)))
                     .transpose()?;
             }
             _ => {
@@ -244,6 +247,7 @@ mod tests {
             "consistency=bounded:+1",
             "consistency=bounded:1.5",
             "consistency=bounded:3600001",
+            "wait_ms=60001",
             "wait_ms=99999999999999999999",
             "after_wait=retry",
             "level=strong",

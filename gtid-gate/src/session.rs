@@ -81,7 +81,11 @@ pub(crate) struct Session {
     /// The connection is a proxy's: many clients share it, and what one of them says is not said for the others.
     shared_by_clients: bool,
     /// Held while the session is in the middle of something on a satellite.
-    open: Option<Open>,
+    open: Vec<Open>,
+    /// The status flags of the last answer.
+    last_status: u16,
+    /// What the statement that began the transaction chose for it.
+    begin_hint: Choice,
     /// Held while a read-only transaction runs on the master for want of a satellite.
     leave: Option<MasterLeave>,
 }
@@ -155,7 +159,9 @@ impl Session {
             master: None,
             satellites: HashMap::new(),
             statements: Statements::default(),
-            open: None,
+            open: Vec::new(),
+            last_status: 0,
+            begin_hint: Choice::default(),
             leave: None,
         };
         session.adopt_master(account.master);
@@ -227,16 +233,19 @@ impl Session {
 
     /// Between two commands: says where something is open, and leaves satellites that are drained.
     fn settle(&mut self) {
-        let busy = match self.state.tx {
-            Tx::OnSatellite(id) => Some(id),
-            _ => self.statements.cursor_on_satellite(),
-        };
-        if busy != self.open.as_ref().map(|o| o.server.id) {
-            let backend = busy.and_then(|id| self.satellites.get(&id));
-            self.open = backend.map(|b| b.server.start_open());
+        let mut busy = self.statements.cursors_on_satellites();
+        if let Tx::OnSatellite(id) = self.state.tx {
+            busy.push(id);
+        }
+        self.open.retain(|o| busy.contains(&o.server.id));
+        for id in &busy {
+            let is_new = !self.open.iter().any(|o| o.server.id == *id);
+            if let Some(backend) = self.satellites.get(id).filter(|_| is_new) {
+                self.open.push(backend.server.start_open());
+            }
         }
         let leaves = |id: &usize, b: &mut Backend| {
-            Some(*id) != busy && b.server.draining.load(Ordering::Relaxed)
+            !busy.contains(id) && b.server.draining.load(Ordering::Relaxed)
         };
         for (_, backend) in self.satellites.extract_if(leaves) {
             tokio::spawn(backend.quit());
@@ -267,9 +276,7 @@ impl Session {
 
     /// Remembers who answered, and that the session has seen what was there.
     fn answered_by(&mut self, server: &Server, incarnation: &Arc<str>, told: Told) {
-        if told != Told::Nothing {
-            self.state.last_server = Some(server.id);
-        }
+        self.state.last_server = Some(server.id);
         let level = self.policy.level;
         self.state
             .seen

@@ -85,6 +85,34 @@ def test_own_writes(frozen, session, level, sees_own, write):
     assert read(session(), "consistency=session") == frozen.old, "another session's"
 
 
+@pytest.mark.parametrize("begin,commit", [
+    ("SET autocommit = 0", "SET autocommit = 1"), ("BEGIN", "START TRANSACTION READ ONLY"), ("BEGIN", "SET PASSWORD TO RANDOM"),
+    ("BEGIN", "CREATE TABLE IF NOT EXISTS levels_ddl (id INT PRIMARY KEY)")])
+def test_a_commit_that_is_not_called_so_counts_as_an_own_change(stack, register, begin, commit):
+    """Somebody else's strong read has the master asked between the change and its commit."""
+    stack.make_user("changing", db=USER)
+    with Frozen(stack)() as frozen, contextlib.ExitStack() as opened:
+        def connect(user):
+            connection = opened.enter_context(contextlib.closing(stack.gate_connect(user=user, database=USER)))
+            return opened.enter_context(connection.cursor())
+        cursor, other = connect("changing"), connect(USER)
+        ask(cursor, "SET @multimed_consistency = 'session'", begin, "UPDATE levels SET v = v + 5 WHERE id = 1")
+        assert read(other) == frozen.new, "not committed yet"
+        ask(cursor, commit)
+        assert read(cursor) == frozen.new + 5
+    stack.sql("master", "DROP USER changing")
+
+
+def test_another_login_on_the_same_connection_keeps_what_was_written(stack, frozen):
+    with contextlib.closing(stack.gate_connect(client="connector")) as connection:
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE levels SET v = v + 5 WHERE id = 1")
+        connection.cmd_change_user(USER, stack.password(USER), USER)
+        with connection.cursor() as cursor:
+            cursor.execute(READ + " /* multimed: consistency=session */")
+            assert cursor.fetchall() == [(frozen.new + 5,)]
+
+
 @pytest.mark.parametrize("level", ["session", "bounded:60000"])
 @pytest.mark.parametrize("transaction", [False, True])
 def test_a_session_never_sees_less_than_before(frozen, session, level, transaction):
@@ -155,6 +183,35 @@ def test_the_level_of_a_transaction_is_that_of_its_beginning_or_first_read(froze
     ask(cursor, "COMMIT")
 
 
+def test_a_hint_is_for_one_statement_or_transaction(frozen, session):
+    cursor = session()
+    ask(cursor, "START TRANSACTION READ ONLY")
+    assert read(cursor, "consistency=eventual") == frozen.old
+    ask(cursor, "COMMIT AND CHAIN")
+    assert read(cursor) == frozen.new
+    ask(cursor, "COMMIT", "START TRANSACTION READ ONLY", "SHOW WARNINGS /* multimed: consistency=eventual */")
+    assert read(cursor) == frozen.new
+    ask(cursor, "COMMIT", "START TRANSACTION READ ONLY", "SET @multimed_consistency = 'eventual'")
+    assert read(cursor) == frozen.old, "the session's level may change until the snapshot is chosen"
+    ask(cursor, "COMMIT")
+
+
+def test_a_bound_of_nothing_is_still_answered_by_satellites(cursor, reads):
+    counts = reads(lambda: [ask(cursor, "SELECT COUNT(*) FROM items /* multimed: consistency=bounded:0 */") for _ in range(4)])
+    assert counts and all(name.startswith("satellite") for name in counts), counts
+
+
+def test_a_read_that_waits_can_be_killed(stack, frozen, session):
+    cursor = session()
+    waits = stack.metrics().total("gtid_gate_waits_total")
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(read, cursor, "wait_ms=60000 after_wait=error")
+        stack.wait_for(lambda: stack.metrics().total("gtid_gate_waits_total") > waits, 20, "the read to wait")
+        ask(session(), f"KILL {cursor.connection.thread_id()}")
+        with pytest.raises(pymysql.err.OperationalError):
+            answer.result(20)
+
+
 def test_variables_hold_for_the_session_until_taken_back(stack, frozen, session):
     cursor = session()
     ask(cursor, "SET @multimed_consistency = 'eventual'")
@@ -179,7 +236,7 @@ def test_variables_hold_for_the_session_until_taken_back(stack, frozen, session)
 
 @pytest.mark.parametrize("statement", [
     "SET @multimed_consistency = 'stong'", "SET @multimed_wait_ms = 'soon'", "SET @multimed_after_wait = 'retry', @multimed_wait_ms = 1",
-    "SELECT 1 /* multimed: consistency=bounded */", "SELECT 1 /* multimed: eventual */"])
+    "SET @multimed_wait_ms = 60001", "SELECT 1 /* multimed: consistency=bounded */", "SELECT 1 /* multimed: eventual */"])
 def test_a_choice_that_is_not_understood_is_refused_and_changes_nothing(frozen, session, statement):
     cursor = session()
     ask(cursor, "SET @multimed_consistency = 'eventual'")

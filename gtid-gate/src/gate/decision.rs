@@ -37,11 +37,8 @@ pub struct Floor {
 
 #[derive(Debug)]
 pub enum Least {
-    /// All of a sample that was taken after the answer; also what it owned, unless only own changes count.
-    Sample {
-        sample: Arc<Position>,
-        with_owned: bool,
-    },
+    /// All of a sample that was taken after the answer.
+    Sample(Arc<Position>),
     /// No such sample is known: only the server itself will do.
     Unknown,
 }
@@ -75,9 +72,7 @@ impl Need {
             && self.floors.iter().all(|floor| {
                 floor.is_at(server, position)
                     || match &floor.least {
-                        Least::Sample { sample, with_owned } => {
-                            has(&sample.executed) && (!with_owned || has(&sample.owned))
-                        }
+                        Least::Sample(sample) => has(&sample.executed) && has(&sample.owned),
                         Least::Unknown => false,
                     }
             })
@@ -100,11 +95,9 @@ impl Need {
             if position.is_some_and(|p| floor.is_at(server, p)) {
                 continue;
             }
-            if let Least::Sample { sample, with_owned } = &floor.least {
+            if let Least::Sample(sample) = &floor.least {
                 set.union_with(&sample.executed);
-                if *with_owned {
-                    set.union_with(&sample.owned);
-                }
+                set.union_with(&sample.owned);
             }
         }
         set
@@ -143,14 +136,8 @@ mod tests {
         }
     }
 
-    fn floor(server: usize, incarnation: &str, sample: Option<(Position, bool)>) -> Floor {
-        let least = match sample {
-            Some((sample, with_owned)) => Least::Sample {
-                sample: Arc::new(sample),
-                with_owned,
-            },
-            None => Least::Unknown,
-        };
+    fn floor(server: usize, incarnation: &str, sample: Option<Position>) -> Floor {
+        let least = sample.map_or(Least::Unknown, |s| Least::Sample(Arc::new(s)));
         Floor {
             server,
             incarnation: incarnation.into(),
@@ -178,7 +165,7 @@ mod tests {
 
     prop_compose! {
         fn any_floor()(
-            server in 1usize..6, incarnation in "[ab]", sample in prop::option::of((any_position(), any::<bool>())),
+            server in 1usize..6, incarnation in "[ab]", sample in prop::option::of(any_position()),
         ) -> Floor {
             floor(server, &incarnation, sample)
         }
@@ -204,7 +191,7 @@ mod tests {
             let has = |at: usize| {
                 let position = &servers[at].1;
                 let known = need.floors.iter().all(|f| {
-                    f.is_at(at + 1, position) || matches!(f.least, Least::Sample { .. })
+                    f.is_at(at + 1, position) || matches!(f.least, Least::Sample(_))
                 });
                 known && position.executed.contains_set(&need.required(at + 1, Some(position)))
             };
@@ -238,9 +225,8 @@ mod tests {
             need.is_met(1, &here)
         };
         assert!(!met(None));
-        assert!(met(Some((position("a", &[], &[1]), true))));
-        assert!(!met(Some((position("a", &[2], &[1]), true))));
-        assert!(met(Some((position("a", &[2], &[1]), false))));
+        assert!(met(Some(position("a", &[], &[1]))));
+        assert!(!met(Some(position("a", &[2], &[1]))));
     }
 
     #[test]

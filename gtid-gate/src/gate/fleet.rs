@@ -69,6 +69,8 @@ impl Gate {
                 open,
             });
         }
+        // Sessions that know it leave it.
+        server.draining.store(true, Ordering::Relaxed);
         self.servers.remove(server.id);
         server.stop_following();
         self.metrics.forget_server(&server.name);

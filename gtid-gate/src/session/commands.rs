@@ -17,7 +17,7 @@ use crate::handshake::ChangeUser;
 use crate::login::{self, LoginError, Wanted};
 use crate::policy::Choice;
 use crate::response::Shape;
-use crate::wire::{Reader, STATUS_LAST_ROW_SENT};
+use crate::wire::{Reader, STATUS_CURSOR_EXISTS, STATUS_LAST_ROW_SENT};
 use bytes::BytesMut;
 use std::sync::Arc;
 
@@ -214,9 +214,10 @@ impl Session {
             Work::Execute(execution),
         )
         .await?;
+        let opened = self.last_status & STATUS_CURSOR_EXISTS != 0;
         let server = self.state.last_server;
         self.statements
-            .set_cursor(id, server.filter(|_| wants_cursor));
+            .set_cursor(id, server.filter(|_| wants_cursor && opened));
         Ok(())
     }
 
@@ -303,8 +304,9 @@ impl Session {
         request.payload[1..5].copy_from_slice(&there.id.to_le_bytes());
         let mut work = Work::Plain { request, shape };
         match server {
-            0 => self.on_master(&mut work, Told::Data).await,
-            _ => self.on_satellite(server, &mut work, Told::Data).await,
+            // What a cursor shows was read when it was opened.
+            0 => self.on_master(&mut work, Told::Nothing).await,
+            _ => self.on_satellite(server, &mut work, Told::Nothing).await,
         }
     }
 
@@ -351,7 +353,9 @@ impl Session {
         self.satellites.clear();
         self.statements.clear();
         self.leave = None;
+        let seen = std::mem::take(&mut self.state.seen);
         self.state = State::new(account.database, is_utf8_collation(account.charset));
+        self.state.seen = seen;
         self.entry.set_user(&account.user);
         (self.user, self.account) = (account.user, account.account);
         (self.password, self.charset) = (account.password, account.charset);

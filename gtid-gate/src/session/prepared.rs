@@ -87,16 +87,14 @@ impl Statements {
         }
     }
 
-    /// A satellite that holds an open cursor.
-    pub fn cursor_on_satellite(&mut self) -> Option<usize> {
+    /// The satellites that hold open cursors.
+    pub fn cursors_on_satellites(&mut self) -> Vec<usize> {
         if !self.cursors {
-            return None;
+            return Vec::new();
         }
-        let found = self
-            .known
-            .values()
-            .find_map(|s| s.cursor.filter(|s| *s != 0));
-        self.cursors = found.is_some();
+        let cursors = self.known.values().filter_map(|s| s.cursor);
+        let found: Vec<usize> = cursors.filter(|server| *server != 0).collect();
+        self.cursors = !found.is_empty();
         found
     }
 }

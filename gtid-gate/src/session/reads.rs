@@ -14,6 +14,7 @@ use crate::gate::{Leave, Request, Told};
 use crate::response::Shape;
 use crate::servers::{Incarnation, Server};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Why a read was not answered by the satellite it was sent to; the client has got nothing yet.
 enum Unread {
@@ -39,14 +40,19 @@ impl Session {
         opening: &[String],
     ) -> Result<Answer, Fault> {
         self.state.opening.clear();
-        let mut failed = Vec::new();
+        let (arrived, mut failed) = (Instant::now(), Vec::new());
         loop {
             let request = Request {
+                arrived,
                 policy: self.policy,
                 seen: &self.state.seen,
                 excluded: &failed,
             };
-            let leave = self.shared.gate.admit(request).await;
+            let leave = tokio::select! {
+                biased;
+                leave = self.shared.gate.admit(request) => leave,
+                () = self.entry.killed.notified() => return Err(Fault::Gone),
+            };
             match leave.inspect_err(|_| self.count_error("no_server"))? {
                 Leave::Master(place) => {
                     self.leave = Some(place);

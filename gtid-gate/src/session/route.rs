@@ -61,7 +61,7 @@ impl Session {
     fn promise(&mut self, hint: Choice) {
         match self.state.tx {
             Tx::None => self.policy = self.policy(hint),
-            Tx::Pending => self.policy = hint.or_else(self.policy),
+            Tx::Pending => self.policy = self.policy(hint.and_then(self.begin_hint)),
             Tx::OnMaster | Tx::OnSatellite(_) | Tx::Lost => {}
         }
     }
@@ -141,6 +141,7 @@ impl Session {
     ) -> Result<(), Fault> {
         self.end_before_begin().await?;
         self.promise(hint);
+        self.begin_hint = hint;
         let read_only = read_only.unwrap_or_else(|| self.state.declared_read_only());
         if !read_only || !self.satellites_allowed() {
             return self.on_master_outside(&mut work, Told::Nothing).await;
@@ -163,13 +164,26 @@ impl Session {
     async fn end_before_begin(&mut self) -> Result<(), Fault> {
         match self.state.tx {
             Tx::None => return Ok(()),
-            Tx::OnMaster => self.on_master_quietly("COMMIT").await?,
+            Tx::OnMaster => {
+                self.on_master_quietly("COMMIT").await?;
+                self.committed_on_master();
+            }
             Tx::OnSatellite(id) => self.on_satellite_quietly(id, "COMMIT").await,
             Tx::Pending | Tx::Lost => {}
         }
         self.state.tx = Tx::None;
         self.leave = None;
         Ok(())
+    }
+
+    /// The session's changes are there now, though no statement of its own said so.
+    fn committed_on_master(&mut self) {
+        let level = self.policy.level;
+        if let Some(master) = &self.master {
+            let (server, incarnation) = (&master.server, &master.incarnation);
+            let seen = &mut self.state.seen;
+            seen.answered(server.id, server.role, incarnation, Told::OwnChange, level);
+        }
     }
 
     async fn in_master_transaction(
@@ -267,7 +281,12 @@ impl Session {
                     self.state.opening.clear();
                     self.on_satellite(id, &mut work, Told::Data).await.map(drop)
                 }
-                Inside::Master => self.on_master(&mut work, Told::Nothing).await.map(drop),
+                Inside::Master => {
+                    let last_server = self.state.last_server;
+                    let done = self.on_master(&mut work, Told::Nothing).await.map(drop);
+                    self.state.last_server = last_server;
+                    done
+                }
                 Inside::Change => Err(SqlError::read_only_transaction().into()),
                 Inside::Refused => Err(refused_inside(reason)),
             },
@@ -288,6 +307,7 @@ impl Session {
     /// COMMIT or ROLLBACK where nothing is to be done on a server.
     async fn end_here(&mut self, chain: bool, release: bool) -> Result<(), Fault> {
         self.state.tx = if chain { Tx::Pending } else { Tx::None };
+        self.begin_hint = Choice::default();
         self.say_ok().await?;
         if release { Err(Fault::Gone) } else { Ok(()) }
     }

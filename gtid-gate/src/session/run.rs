@@ -78,8 +78,12 @@ impl Session {
         self.entry
             .set_running(Some((backend.server.clone(), backend.thread_id)));
         if let Work::Execute(execution) = work {
-            execution
-                .ensure_prepared(backend)
+            // On a satellite that hangs, a read must move on; on the master a lock may take its time.
+            let within = match backend.server.role {
+                Role::Master => Duration::MAX,
+                Role::Satellite => self.shared.config.server_timeout,
+            };
+            bounded(within, execution.ensure_prepared(backend))
                 .await
                 .map_err(|error| match error {
                     BackendError::Sql(error) => Failed::Prepare(error),
@@ -129,6 +133,7 @@ impl Session {
             _ => told,
         };
         self.answered_by(&backend.server, &backend.incarnation, told);
+        self.last_status = answer.status.unwrap_or_default();
         let Some(status) = answer.status else { return };
         let open = status & STATUS_IN_TRANS != 0;
         let here = match backend.server.role {

@@ -53,7 +53,9 @@ impl Session {
         if turns_on && self.state.tx != Tx::OnMaster {
             self.state.tx = Tx::None;
         }
-        let answer = self.on_master(&mut work, Told::Nothing).await?;
+        let last_server = self.state.last_server;
+        let answer = self.on_master(&mut work, told_by(items)).await?;
+        self.state.last_server = last_server;
         if answer.error.is_some() && items.len() > 1 {
             self.state.sticky = Some("a list of settings that failed somewhere");
         }
@@ -200,7 +202,9 @@ impl Session {
     }
 
     pub(super) async fn use_database(&mut self, name: &str, work: &mut Work) -> Result<(), Fault> {
+        let last_server = self.state.last_server;
         let answer = self.on_master(work, Told::Nothing).await?;
+        self.state.last_server = last_server;
         if answer.error.is_none() {
             self.state.database = Some(name.to_owned());
             if let Some(master) = &mut self.master {
@@ -220,6 +224,27 @@ pub(super) fn is_utf8(charset: &str) -> bool {
 
 /// MySQL's type codes of numbers, written without quotes.
 const NUMBERS: &[u8] = &[0, 1, 2, 3, 4, 5, 8, 9, 13, 246];
+
+/// A SET may commit (autocommit, accounts) or compute with functions that change something.
+fn told_by(items: &[SetItem]) -> Told {
+    let only_says = |item: &SetItem| {
+        matches!(
+            item,
+            SetItem::Session { .. }
+                | SetItem::Autocommit(false)
+                | SetItem::TransactionReadOnlySession(_)
+                | SetItem::TransactionReadOnlyNext(_)
+                | SetItem::IsolationSession(_)
+                | SetItem::IsolationNext(_)
+                | SetItem::Names { .. }
+                | SetItem::Charset(_)
+        )
+    };
+    match items.iter().all(only_says) {
+        true => Told::Nothing,
+        false => Told::OwnChange,
+    }
+}
 
 /// What is wrong is said before anything is done.
 fn check_choices(items: &[SetItem]) -> Result<(), crate::policy::BadChoice> {
