@@ -54,7 +54,7 @@ chaos: ## faults at random under load, on the test stack: MINUTES=10 SEED=random
 bench-replication: ## measure lag, throughput and CPU of our replication against MySQL's own, on a stack of its own
 	@loadgen/bench-replication
 
-bench-gate: ## measure reads through the gate against MySQL itself, ProxySQL and MySQL Router, on a stack of its own
+bench-gate: ## measure reads through the gate beside MySQL, ProxySQL and MySQL Router, on a stack of its own
 	@loadgen/bench-gate
 
 clean: ## remove images, layout and build outputs (not data: that is down)
