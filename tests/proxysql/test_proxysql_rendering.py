@@ -32,7 +32,7 @@ def test_defaults_give_a_complete_file_for_its_owner_alone(tmp_path):
     assert done.returncode == 0, done.stderr
     text = target.read_text()
     assert 'hostgroup=10, address="master", port=3306' in text
-    assert 'hostgroup=20, address="gate", port=6034' in text
+    assert 'hostgroup=20, address="gate", port=6035' in text
     assert "{{" not in text.replace("{{NAMES}}", "")
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
 
