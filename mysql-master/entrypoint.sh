@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Starts the master. On an empty data directory it creates the system tables and the accounts of the stack first.
-# Comes in: secret files in /run/secrets, MASTER_BUFFER_POOL. Goes out: mysqld in the foreground, as process 1.
+# Comes in: secret files in /run/secrets, MASTER_BUFFER_POOL, MASTER_SOCKET (where the Unix socket is to be). Goes out: mysqld in the foreground, as process 1.
 # Must never touch data that it did not create itself, nor show a secret.
 # shellcheck disable=SC1091,SC2034,SC2154
 set -euo pipefail
@@ -11,6 +11,7 @@ datadir=/var/lib/mysql
 # Present while the data directory is being created: what lies beside it then is half-made and holds no data.
 creating=$datadir/.multimed-creating
 secrets=/run/secrets
+socket=${MASTER_SOCKET:-/run/mysqld/mysqld.sock}
 
 check_settings() {
   need_secret root_password "$secrets/root_password"
@@ -19,6 +20,7 @@ check_settings() {
   need_secret gate_password "$secrets/gate_password"
   need_secret monitor_password "$secrets/monitor_password"
   bytes_of "${MASTER_BUFFER_POOL:=512m}" > /dev/null || mistake "MASTER_BUFFER_POOL=$MASTER_BUFFER_POOL is not a size like 512m"
+  [[ -d $(dirname "$socket") || -z ${MASTER_SOCKET:-} ]] || mistake "MASTER_SOCKET=$MASTER_SOCKET: its directory is not there"
   stop_on_mistakes
 }
 
@@ -53,9 +55,11 @@ main() {
   own "$datadir" /run/mysqld
   mkdir -p /run/multimed && chmod 0700 /run/multimed
   if [[ -z $(ls -A "$datadir") || -e $creating ]]; then create_data; fi
-  client_file /run/multimed/client.cnf root "$root_password"
+  client_file /run/multimed/client.cnf root "$root_password" "$socket"
+  # A volume outlives the process that the lock file names.
+  rm -f "$socket" "$socket.lock"
   log info "event=start version=\"$(mysqld --version | sed 's/.*Ver //')\""
-  exec mysqld --defaults-file=/etc/multimed/my.cnf --report-host="$(nonce)" \
+  exec mysqld --defaults-file=/etc/multimed/my.cnf --report-host="$(nonce)" --socket="$socket" \
     --innodb-buffer-pool-size="$(bytes_of "$MASTER_BUFFER_POOL")" "$@"
 }
 

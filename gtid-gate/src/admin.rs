@@ -2,26 +2,28 @@
 //! - GET /live     200 while the process runs
 //! - GET /ready    200 when clients can be served (listening, master reachable, not stopping); else 503 and why
 //! - GET /metrics  Prometheus text
-//! - GET /servers  JSON list: name, role, address, state (up, draining, down), incarnation, gtid_set, load, open, sessions, lag, reads
+//! - GET /servers  JSON list: name, role, address, state (up, draining, down), incarnation, gtid_set, load, queued, open, sessions, limits, lag, reads
 //! - POST /servers                {"address":"host:port"}: a satellite more
 //! - POST /servers/NAME/drain     nothing new for it; what is open there may end
 //! - POST /servers/NAME/undrain   as before
+//! - PUT /servers/NAME/limits     {"running":n,"connections":n}, one of both or both: what it gets at most; the master's too
 //! - DELETE /servers/NAME         forgets a satellite that is down, or drained and no longer used
 //!
 //! Who changes something must come from this host or bring the token (`Authorization: Bearer …`), and be no web page.
 //! Must never: let anybody else change anything.
 
-use crate::gate::FleetError;
+use crate::gate::{FleetError, WantedLimits};
 use crate::scramble;
-use crate::servers::{Role, Server, lag_transactions};
+use crate::servers::{MOST, Role, Server, lag_transactions};
 use crate::shared::Shared;
 use axum::body::Bytes;
 use axum::extract::{ConnectInfo, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post};
+use axum::routing::{delete, get, post, put};
 use axum::{Router, serve};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -35,6 +37,7 @@ pub async fn run(listener: TcpListener, shared: Arc<Shared>) -> std::io::Result<
         .route("/metrics", get(metrics))
         .route("/servers", get(servers).post(add))
         .route("/servers/{name}", delete(remove))
+        .route("/servers/{name}/limits", put(set_limits))
         .route("/servers/{name}/drain", post(drain))
         .route("/servers/{name}/undrain", post(undrain))
         .with_state(shared);
@@ -109,6 +112,44 @@ fn set_draining(shared: &Shared, caller: &Caller, name: &str, draining: bool) ->
     }
 }
 
+async fn set_limits(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    name: Path<String>,
+    body: Bytes,
+) -> Response {
+    if let Some(refusal) = refusal(&shared, &caller) {
+        return refusal;
+    }
+    let Some(wanted) = wanted_limits(&body) else {
+        let text = format!(
+            "expected {{\"running\":n,\"connections\":n}}, one of both or both, from 1 to {MOST}"
+        );
+        return complaint(StatusCode::BAD_REQUEST, &text);
+    };
+    match shared.gate.set_limits(&name, wanted) {
+        Ok(server) => {
+            let surplus = server.pool.open().saturating_sub(server.pool.limit());
+            (0..surplus).for_each(|_| shared.registry.ask_back(server.id));
+            answer(StatusCode::OK, &describe(&server, &shared))
+        }
+        Err(error) => refused(&error),
+    }
+}
+
+/// What is given; nothing if anything else is.
+fn wanted_limits(body: &[u8]) -> Option<WantedLimits> {
+    let given: BTreeMap<String, usize> = serde_json::from_slice(body).ok()?;
+    let known = |(name, value): (&String, &usize)| {
+        ["running", "connections"].contains(&name.as_str()) && (1..=MOST).contains(value)
+    };
+    let valid = !given.is_empty() && given.iter().all(known);
+    valid.then(|| WantedLimits {
+        running: given.get("running").copied(),
+        connections: given.get("connections").copied(),
+    })
+}
+
 async fn remove(State(shared): State<Arc<Shared>>, caller: Caller, name: Path<String>) -> Response {
     if let Some(refusal) = refusal(&shared, &caller) {
         return refusal;
@@ -163,6 +204,7 @@ fn answer(status: StatusCode, value: &Value) -> Response {
 fn describe(server: &Server, shared: &Shared) -> Value {
     let position = server.position();
     let master = shared.gate.servers.master.position();
+    let limits = server.limits();
     json!({
         "name": server.name,
         "role": match server.role { Role::Master => "master", Role::Satellite => "satellite" },
@@ -170,9 +212,11 @@ fn describe(server: &Server, shared: &Shared) -> Value {
         "state": server.state(),
         "incarnation": position.as_ref().map(|p| p.incarnation.to_string()),
         "gtid_set": position.as_ref().map(|p| p.executed.to_string()),
-        "load": server.running.load(Ordering::Relaxed),
+        "load": server.load(),
+        "queued": server.places.queued(),
         "open": server.open.load(Ordering::Relaxed),
-        "sessions": server.sessions.load(Ordering::Relaxed),
+        "sessions": server.pool.open(),
+        "limits": { "running": limits.running, "connections": limits.connections },
         "lag_transactions": lag_transactions(master.as_deref(), position.as_deref()),
         "lag_ms": position.as_ref().map(|_| server.lag_ms.load(Ordering::Relaxed)),
         "reads": shared.metrics.reads.with_label_values(&[&server.name]).get(),

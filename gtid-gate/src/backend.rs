@@ -8,15 +8,16 @@ use crate::error::{BackendError, SqlError};
 use crate::handshake::{self, CACHING_SHA2, Greeting, Login, NATIVE, NONCE, SHA256};
 use crate::packet::Conn;
 use crate::scramble;
-use crate::servers::{Incarnation, Role, Server};
+use crate::servers::{Incarnation, Role, Room, Server};
 use crate::tls;
 use crate::wire;
+use rustls::pki_types::ServerName;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::watch;
+use tokio_rustls::TlsConnector;
 
 mod query;
 pub use query::{Cell, TextResult};
@@ -24,6 +25,10 @@ pub use query::{Cell, TextResult};
 pub const COM_QUIT: u8 = 0x01;
 pub const COM_INIT_DB: u8 = 0x02;
 pub const COM_QUERY: u8 = 0x03;
+const COM_STMT_CLOSE: u8 = 0x19;
+const COM_RESET_CONNECTION: u8 = 0x1f;
+
+const MAX_COMMAND: u32 = 1 << 30;
 
 /// Answers that the gate reads itself are small; more is a fault.
 const MAX_OWN_ANSWER: usize = 64 << 20;
@@ -37,24 +42,40 @@ pub struct Wish<'a> {
     pub capabilities: u32,
     pub charset: u8,
     pub database: Option<&'a str>,
-    /// Whom the master takes the user for. Over a Unix socket a client is `user@localhost`: a socket is used only
-    /// where that is the same account.
-    pub account: Option<&'a str>,
+    /// What the client says about itself, as it packed it.
+    pub attributes: &'a [u8],
+    /// Over a network the connection is to be encrypted, as the client's own is: the account may require it.
+    pub tls: Option<&'a TlsConnector>,
+    pub socket: Socket<'a>,
+}
+
+/// Whether the server's Unix socket may be used. Over one a client is `user@localhost`, which may be another account.
+#[derive(Clone, Copy)]
+pub enum Socket<'a> {
+    No,
+    /// If it is this server's and makes this account of the user: the one the master takes the user for.
+    For(&'a str),
 }
 
 /// How a server is reached.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Network,
+    Tls,
     Socket,
 }
 
-/// A statement of the client as this server knows it.
-#[derive(Debug, Clone, Copy)]
+/// Names a prepared statement by what it is, so that sessions that share a connection find it there: a hash of its
+/// text, of the database it was prepared in, and of how many like it the session had already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct StatementKey(pub [u8; 32]);
+
+/// A prepared statement as this server knows it.
+#[derive(Debug)]
 pub struct BackendStatement {
     pub id: u32,
-    /// Which of the client's parameter types this server was told last; 0 is none.
-    pub types: u64,
+    /// The parameter types that this server was told last.
+    pub types: Option<Arc<[u8]>>,
 }
 
 pub struct Backend {
@@ -68,19 +89,11 @@ pub struct Backend {
     /// How far the session's settings were replayed here.
     pub replayed: u64,
     pub autocommit: bool,
-    /// By the gate's statement id.
-    pub statements: HashMap<u32, BackendStatement>,
+    pub statements: HashMap<StatementKey, BackendStatement>,
     /// Tells when the server's tracker finds it lost.
     pub losses: watch::Receiver<u64>,
-    counted: bool,
-}
-
-impl Drop for Backend {
-    fn drop(&mut self) {
-        if self.counted {
-            self.server.sessions.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
+    /// Its part of the connections that sessions may have; the gate's own have none.
+    pub room: Option<Room>,
 }
 
 impl Backend {
@@ -108,20 +121,27 @@ impl Backend {
 
     /// Whatever is wrong with the socket, TCP says it better.
     async fn connect_socket(server: &Arc<Server>, wish: Wish<'_>) -> Option<Self> {
-        let (socket, account) = (server.socket.as_ref()?, wish.account?);
-        let stream = UnixStream::connect(socket).await.ok()?;
-        let logging_in = Self::log_in(Conn::new(stream), Way::Socket, server, wish);
-        let (backend, logged_in) = logging_in.await.ok()?;
-        let known = server.position();
-        let same_server = known.is_none_or(|p| p.incarnation == backend.incarnation);
-        if logged_in == account && same_server {
+        let Socket::For(account) = wish.socket else {
+            return None;
+        };
+        let known = server.position()?.incarnation.clone();
+        let (backend, logged_in) = Self::over_socket(server, wish).await?;
+        if logged_in == account && backend.incarnation == known {
             return Some(backend);
         }
         backend.quit().await;
         None
     }
 
-    /// Also says which account it became; that of a master is not asked.
+    /// A connection over what seems to be the server's socket, and the account that it became. Whose socket it is, only
+    /// the connection's incarnation tells.
+    pub async fn over_socket(server: &Arc<Server>, wish: Wish<'_>) -> Option<(Self, String)> {
+        let stream = UnixStream::connect(server.socket.as_ref()?).await.ok()?;
+        let logging_in = Self::log_in(Conn::new(stream), Way::Socket, server, wish);
+        logging_in.await.ok()
+    }
+
+    /// Also says which account it became; that of a master over TCP is not asked.
     async fn log_in(
         mut conn: Conn,
         way: Way,
@@ -134,6 +154,11 @@ impl Backend {
             return Err(BackendError::Lost(
                 "server lacks a protocol feature that the client uses".into(),
             ));
+        }
+        let mut way = way;
+        if let Some(connector) = wish.tls.filter(|_| way == Way::Network) {
+            conn = start_tls(conn, connector, server, &greeting, wish).await?;
+            way = Way::Tls;
         }
         log_in(&mut conn, way, &greeting, wish).await?;
         let mut backend = Self {
@@ -148,19 +173,54 @@ impl Backend {
             autocommit: true,
             statements: HashMap::new(),
             losses,
-            counted: false,
+            room: None,
         };
         let mut account = String::new();
-        if server.role == Role::Satellite {
+        if server.role == Role::Satellite || way == Way::Socket {
             (backend.incarnation, account) = backend.identify().await?;
         }
         Ok((backend, account))
     }
 
-    /// Counts this connection among those of sessions, until it is dropped.
-    pub fn count(&mut self) {
-        self.counted = true;
-        self.server.sessions.fetch_add(1, Ordering::Relaxed);
+    /// As after login, but for the database. The gate's own rules for satellites hold again.
+    pub async fn reset(&mut self) -> Result<(), BackendError> {
+        self.simple_command(&[COM_RESET_CONNECTION]).await?;
+        self.statements.clear();
+        self.autocommit = true;
+        self.replayed = 0;
+        match self.server.role {
+            Role::Master => Ok(()),
+            Role::Satellite => self.make_read_only().await,
+        }
+    }
+
+    /// Remembers a prepared statement; one of the same name is closed.
+    pub fn add_statement(&mut self, key: StatementKey, id: u32) {
+        let added = BackendStatement { id, types: None };
+        if let Some(old) = self.statements.insert(key, added) {
+            self.close_statement(old.id);
+        }
+    }
+
+    pub fn forget_statement(&mut self, key: &StatementKey) {
+        if let Some(known) = self.statements.remove(key) {
+            self.close_statement(known.id);
+        }
+    }
+
+    /// Keeps no more statements than this.
+    pub fn trim_statements(&mut self, most: usize) {
+        let surplus = self.statements.len().saturating_sub(most);
+        let keys: Vec<StatementKey> = self.statements.keys().take(surplus).copied().collect();
+        keys.iter().for_each(|key| self.forget_statement(key));
+    }
+
+    /// Nothing is answered: it goes along with the next command.
+    fn close_statement(&mut self, id: u32) {
+        let mut command = vec![COM_STMT_CLOSE];
+        command.extend_from_slice(&id.to_le_bytes());
+        self.conn.begin();
+        self.conn.queue(&command);
     }
 
     /// The server's incarnation (the nonce of this boot; on a foreign server its uuid and the second it started in), and
@@ -226,6 +286,43 @@ async fn greeting(conn: &mut Conn) -> Result<Greeting, BackendError> {
     }
 }
 
+async fn start_tls(
+    mut conn: Conn,
+    connector: &TlsConnector,
+    server: &Server,
+    greeting: &Greeting,
+    wish: Wish<'_>,
+) -> Result<Conn, BackendError> {
+    if greeting.capabilities & cap::SSL == 0 {
+        return Err(BackendError::Lost("server without TLS".into()));
+    }
+    let capabilities = capabilities(greeting, wish);
+    conn.send(&handshake::tls_request(
+        capabilities,
+        MAX_COMMAND,
+        wish.charset,
+    ))
+    .await?;
+    let name = ServerName::try_from(server.address.host.clone());
+    let name = name.map_err(|_| BackendError::Lost("host name unfit for TLS".into()))?;
+    let seq = conn.seq;
+    let stream = connector.connect(name, conn.into_stream()).await?;
+    let mut encrypted = Conn::new(stream);
+    encrypted.seq = seq;
+    Ok(encrypted)
+}
+
+fn capabilities(greeting: &Greeting, wish: Wish<'_>) -> u32 {
+    let with_database = wish.database.is_some();
+    let relayed = cap::towards_server(wish.capabilities, greeting.capabilities, with_database);
+    let attributes = match wish.attributes.is_empty() {
+        true => 0,
+        false => cap::CONNECT_ATTRS & greeting.capabilities,
+    };
+    let tls = wish.tls.map_or(0, |_| cap::SSL & greeting.capabilities);
+    relayed | attributes | tls
+}
+
 fn proof(plugin: &str, password: &[u8], nonce: &[u8; NONCE]) -> Option<Vec<u8>> {
     match plugin {
         CACHING_SHA2 => Some(scramble::caching_sha2(password, nonce)),
@@ -245,13 +342,14 @@ async fn log_in(
 ) -> Result<(), BackendError> {
     let plugin = Some(greeting.plugin.as_str()).filter(|p| [CACHING_SHA2, NATIVE].contains(p));
     let plugin = plugin.unwrap_or(CACHING_SHA2);
+    let capabilities = match way {
+        Way::Socket => capabilities(greeting, wish) & !cap::SSL,
+        Way::Network | Way::Tls => capabilities(greeting, wish),
+    };
     let login = Login {
-        capabilities: cap::towards_server(
-            wish.capabilities,
-            greeting.capabilities,
-            wish.database.is_some(),
-        ),
-        max_packet: 1 << 30,
+        capabilities,
+        attributes: wish.attributes.to_vec(),
+        max_packet: MAX_COMMAND,
         charset: wish.charset,
         user: wish.user.to_owned(),
         auth: proof(plugin, wish.password, &greeting.nonce).unwrap_or_default(),
@@ -308,8 +406,8 @@ async fn more_data(
 ) -> Result<(), BackendError> {
     match data {
         [3] => Ok(()),
-        // What passes through a socket leaves the host's kernel nowhere: the server expects the password as it is.
-        [4] if way == Way::Socket => {
+        // Nobody can listen: the server expects the password as it is.
+        [4] if way != Way::Network => {
             let mut clear = scramble::Password::new(password.to_vec());
             clear.push(0);
             Ok(conn.send(&clear).await?)

@@ -13,7 +13,9 @@ mod select;
 mod set;
 mod show;
 mod statement;
+mod ties;
 mod tokens;
+pub use ties::Ties;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Class {
@@ -92,20 +94,44 @@ pub enum ChoiceValue {
     Computed,
 }
 
-/// Classifies a statement that a client with a UTF-8 character set sent.
-pub fn classify(sql: &str) -> Class {
-    classify_with_hints(sql).0
+/// All that a statement's text says about it.
+pub struct Understood {
+    pub class: Class,
+    /// What its comments choose for its reads.
+    pub hint: Result<Choice, BadChoice>,
+    pub ties: Ties,
 }
 
-/// The same, with what its comments choose for its reads.
-pub fn classify_with_hints(sql: &str) -> (Class, Result<Choice, BadChoice>) {
+/// Classifies a statement that a client with a UTF-8 character set sent.
+pub fn classify(sql: &str) -> Class {
+    understand(sql).class
+}
+
+/// The same, and what else the text says.
+pub fn understand(sql: &str) -> Understood {
     match lex::tokens(sql) {
         Ok(lexed) => {
             let list = &lexed.tokens;
-            let class = statement::classify(tokens::Tokens { sql, list });
-            (class, hints(&lexed.comments))
+            let tokens = tokens::Tokens { sql, list };
+            let class = statement::classify(tokens);
+            Understood {
+                ties: ties::ties(&class, &tokens),
+                hint: hints(&lexed.comments),
+                class,
+            }
         }
-        Err(lex::Unclear(reason)) => (Class::Write(reason), Ok(Choice::default())),
+        Err(lex::Unclear(reason)) => Understood::unclear(reason),
+    }
+}
+
+impl Understood {
+    /// What can't be read goes to the master, and nobody knows what it left there.
+    pub fn unclear(reason: &'static str) -> Self {
+        Self {
+            class: Class::Write(reason),
+            hint: Ok(Choice::default()),
+            ties: Ties::Stays,
+        }
     }
 }
 

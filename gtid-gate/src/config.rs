@@ -5,6 +5,7 @@
 
 use crate::policy::{self, AfterWait, Choice, Level, Policy};
 use crate::scramble::Password;
+use crate::servers::{self, Limits};
 use std::collections::HashMap;
 use std::{net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
 
@@ -23,6 +24,10 @@ pub struct Config {
     pub users: HashMap<String, Choice>,
     /// For proxies that let clients share connections.
     pub proxy_listen: SocketAddr,
+    /// What each server gets at most, until an operator says otherwise.
+    pub limits: Limits,
+    /// How long a statement waits for its turn, or for a connection.
+    pub queue: Duration,
     pub fallback_limit: usize,
     pub fallback_queue: Duration,
     pub password_ttl: Duration,
@@ -291,6 +296,11 @@ impl Config {
                 after_wait: s.after_wait("GATE_AFTER_WAIT", "master"),
             },
             users: s.users("GATE_USERS"),
+            limits: Limits {
+                running: s.number("GATE_SERVER_RUNNING", 64, 1, servers::MOST),
+                connections: s.number("GATE_SERVER_CONNECTIONS", 1000, 1, servers::MOST),
+            },
+            queue: s.millis("GATE_QUEUE_MS", 5000, 0),
             fallback_limit: s.number("GATE_FALLBACK_LIMIT", 16, 0, 100_000),
             fallback_queue: s.millis("GATE_FALLBACK_QUEUE_MS", 1000, 0),
             password_ttl: Duration::from_secs(

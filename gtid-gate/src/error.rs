@@ -40,6 +40,10 @@ impl SqlError {
         Self::new(1045, "28000", text)
     }
 
+    pub fn too_many_connections() -> Self {
+        Self::new(1040, "08004", "Too many connections")
+    }
+
     pub fn handshake() -> Self {
         Self::new(1043, "08S01", "Bad handshake")
     }
@@ -70,6 +74,10 @@ impl SqlError {
             "25006",
             "Cannot execute statement in a READ ONLY transaction.",
         )
+    }
+
+    pub fn interrupted() -> Self {
+        Self::new(1317, "70100", "Query execution was interrupted")
     }
 
     pub fn shutdown() -> Self {
@@ -129,6 +137,9 @@ pub enum BackendError {
     /// The server answered with an error; the connection goes on.
     #[error("server said {0}")]
     Sql(SqlError),
+    /// Nothing was asked: the gate has no connection to spare.
+    #[error("{0}")]
+    Busy(SqlError),
 }
 
 impl From<PacketError> for BackendError {
@@ -147,7 +158,7 @@ impl BackendError {
     /// What a client is told when nothing better can be done.
     pub fn for_client(self, server: &str) -> SqlError {
         match self {
-            Self::Sql(error) => error,
+            Self::Sql(error) | Self::Busy(error) => error,
             Self::Lost(_) => SqlError::gate(format_args!("lost the connection to {server}")),
             Self::Timeout => SqlError::gate(format_args!("{server} did not answer in time")),
         }

@@ -15,9 +15,11 @@ use crate::gtid::GtidSet;
 use crate::master_questions::MasterQuestions;
 use crate::metrics::Metrics;
 use crate::policy::{AfterWait, Level, Policy};
-use crate::servers::{Incarnation, Position, Role, Running, Server, Servers, Waiter, Waiting};
+use crate::servers::{
+    self, Incarnation, Position, Role, Running, Server, Servers, Waiter, Waiting,
+};
 use decision::{Candidate, Floor, Least, Need};
-pub use fleet::FleetError;
+pub use fleet::{FleetError, WantedLimits};
 pub use seen::{Place, Seen, Told};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -89,7 +91,7 @@ impl Gate {
     pub async fn admit(&self, read: Request<'_>) -> Result<Leave, SqlError> {
         let level = read.policy.level;
         self.metrics.levels.with_label_values(&[level.name()]).inc();
-        if read.policy.after_wait == AfterWait::Master && self.live(read.excluded).is_empty() {
+        if read.policy.after_wait == AfterWait::Master && !self.has_live(read.excluded) {
             return self.fall_back(read).await;
         }
         if self.is_broken(Broken::Freshness) || level == Level::Eventual {
@@ -154,8 +156,7 @@ impl Gate {
         if master.asked.elapsed() >= often {
             self.questions.nudge();
         }
-        self.live(excluded)
-            .iter()
+        live(&self.servers.satellites(), excluded)
             .filter(|(_, known)| {
                 let old = known.as_of.is_none_or(|at| at.elapsed() >= often);
                 old && known.as_of.is_none_or(|at| at < master.asked)
@@ -171,9 +172,8 @@ impl Gate {
         };
         // The read in hand is counted already.
         let load = here.running.load(Ordering::Relaxed).saturating_sub(1);
-        let lighter = self
-            .live(read.excluded)
-            .into_iter()
+        let satellites = self.servers.satellites();
+        let lighter = live(&satellites, read.excluded)
             .find(|(s, _)| s.id != here.id && s.running.load(Ordering::Relaxed) < load);
         let Some((other, known)) = lighter else {
             return;
@@ -254,8 +254,7 @@ impl Gate {
     /// A satellite that has caught up must not look late until somebody happens to wait for it: reads would all go to
     /// the one whose position is known.
     fn seek(&self, master: &Arc<Position>, excluded: &[usize]) {
-        self.live(excluded)
-            .iter()
+        live(&self.servers.satellites(), excluded)
             .filter(|(_, known)| !known.executed.contains_set(&master.executed))
             .for_each(|(server, _)| server.seek(master));
     }
@@ -266,34 +265,27 @@ impl Gate {
         self.questions.ask(budget).await.map_err(SqlError::gate)
     }
 
-    fn live(&self, excluded: &[usize]) -> Vec<(Arc<Server>, Arc<Position>)> {
-        let live = |server: Arc<Server>| server.position().map(|p| (server, p));
-        self.usable(excluded).into_iter().filter_map(live).collect()
-    }
-
-    fn usable(&self, excluded: &[usize]) -> Vec<Arc<Server>> {
-        let takes_reads =
-            |s: &&Arc<Server>| !s.draining.load(Ordering::Relaxed) && !excluded.contains(&s.id);
-        let satellites = self.servers.satellites();
-        satellites.iter().filter(takes_reads).cloned().collect()
+    fn has_live(&self, excluded: &[usize]) -> bool {
+        live(&self.servers.satellites(), excluded).next().is_some()
     }
 
     /// The least loaded live satellite that has what is needed.
     fn pick(&self, need: &Need, read: Request<'_>) -> Option<Leave> {
-        let mut live = self.live(read.excluded);
+        let satellites = self.servers.satellites();
+        let mut live: Vec<_> = live(&satellites, read.excluded).collect();
         if read.seen.is_empty() && !live.is_empty() {
             let turn = self.turn.fetch_add(1, Ordering::Relaxed) % live.len();
             live.rotate_left(turn);
         }
         let candidates = live.iter().map(|(server, position)| Candidate {
             server: server.id,
-            load: server.running.load(Ordering::Relaxed),
+            load: load(server),
             position,
         });
         let chosen = need.choose(candidates, |server| read.seen.has(server))?;
         let (server, position) = live.iter().find(|(server, _)| server.id == chosen)?;
         Some(Leave::Satellite {
-            server: server.clone(),
+            server: Arc::clone(server),
             incarnation: position.incarnation.clone(),
             running: server.start_running(),
         })
@@ -302,9 +294,7 @@ impl Gate {
     async fn wait_then_pick(&self, need: Need, read: Request<'_>) -> Result<Leave, SqlError> {
         let started = Instant::now();
         let woken = Arc::new(Notify::new());
-        let _waiting: Vec<Waiting> = self
-            .usable(read.excluded)
-            .iter()
+        let _waiting: Vec<Waiting> = usable(&self.servers.satellites(), read.excluded)
             .map(|server| {
                 server.wait_for(Waiter {
                     required: need.required(server.id, server.position().as_deref()),
@@ -320,7 +310,7 @@ impl Gate {
                 break Some(leave);
             }
             let left = wait.saturating_sub(started.elapsed());
-            let hopeless = may_fall_back && self.live(read.excluded).is_empty();
+            let hopeless = may_fall_back && !self.has_live(read.excluded);
             if left.is_zero() || hopeless {
                 break None;
             }
@@ -391,4 +381,31 @@ impl Gate {
         }
         Ok(())
     }
+}
+
+/// One without a connection to spare is the last choice.
+fn load(server: &Server) -> usize {
+    let running = server.running.load(Ordering::Relaxed);
+    match server.pool.is_exhausted() {
+        true => running + servers::MOST,
+        false => running,
+    }
+}
+
+/// Satellites that may take this read.
+fn usable<'a>(
+    satellites: &'a [Arc<Server>],
+    excluded: &'a [usize],
+) -> impl Iterator<Item = &'a Arc<Server>> {
+    let takes_reads =
+        |s: &&Arc<Server>| !s.draining.load(Ordering::Relaxed) && !excluded.contains(&s.id);
+    satellites.iter().filter(takes_reads)
+}
+
+/// Those whose position is known.
+fn live<'a>(
+    satellites: &'a [Arc<Server>],
+    excluded: &'a [usize],
+) -> impl Iterator<Item = (&'a Arc<Server>, Arc<Position>)> {
+    usable(satellites, excluded).filter_map(|server| Some((server, server.position()?)))
 }

@@ -11,7 +11,7 @@ pub const CACHING_SHA2: &str = "caching_sha2_password";
 pub const NATIVE: &str = "mysql_native_password";
 pub const SHA256: &str = "sha256_password";
 /// Connection-phase packets are small; more is not a MySQL client.
-pub const MAX_PACKET: usize = 64 * 1024;
+pub const MAX_PACKET: usize = 80 * 1024;
 pub const NONCE: usize = 20;
 
 /// A server's first packet (protocol 10).
@@ -88,6 +88,8 @@ pub struct Login {
     pub auth: Vec<u8>,
     pub database: Option<String>,
     pub plugin: Option<String>,
+    /// What the client says about itself (program, version, …), as it was packed.
+    pub attributes: Vec<u8>,
 }
 
 /// The 32 bytes that ask for TLS, or a whole login.
@@ -123,7 +125,13 @@ impl FirstAnswer {
         } else {
             None
         };
+        let attributes = if with(cap::CONNECT_ATTRS) {
+            r.lenenc_bytes().unwrap_or_default().to_vec()
+        } else {
+            Vec::new()
+        };
         Ok(Self::Login(Login {
+            attributes,
             capabilities,
             max_packet,
             charset,
@@ -149,13 +157,19 @@ fn text(bytes: &[u8]) -> Result<String, PacketError> {
         .map_err(|_| PacketError::Malformed("name is not UTF-8"))
 }
 
+/// What a client says before it starts TLS: how its login will begin.
+pub fn tls_request(capabilities: u32, max_packet: u32, charset: u8) -> Vec<u8> {
+    let mut out = Vec::with_capacity(128);
+    out.extend_from_slice(&capabilities.to_le_bytes());
+    out.extend_from_slice(&max_packet.to_le_bytes());
+    out.push(charset);
+    out.extend_from_slice(&[0; 23]);
+    out
+}
+
 impl Login {
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(128);
-        out.extend_from_slice(&self.capabilities.to_le_bytes());
-        out.extend_from_slice(&self.max_packet.to_le_bytes());
-        out.push(self.charset);
-        out.extend_from_slice(&[0; 23]);
+        let mut out = tls_request(self.capabilities, self.max_packet, self.charset);
         out.extend_from_slice(self.user.as_bytes());
         out.push(0);
         wire::put_lenenc_bytes(&mut out, &self.auth);
@@ -167,6 +181,9 @@ impl Login {
             out.extend_from_slice(plugin.as_bytes());
             out.push(0);
         }
+        if self.capabilities & cap::CONNECT_ATTRS != 0 {
+            wire::put_lenenc_bytes(&mut out, &self.attributes);
+        }
         out
     }
 }
@@ -177,6 +194,7 @@ pub struct ChangeUser {
     pub user: String,
     pub database: Option<String>,
     pub charset: Option<u8>,
+    pub attributes: Option<Vec<u8>>,
 }
 
 impl ChangeUser {
@@ -187,10 +205,13 @@ impl ChangeUser {
         r.bytes(length)?;
         let database = Some(text(r.zero_terminated())?).filter(|d| !d.is_empty());
         let charset = r.u16().ok().map(|wide| wide.to_le_bytes()[0]);
+        r.zero_terminated();
+        let attributes = r.lenenc_bytes().ok().map(<[u8]>::to_vec);
         Ok(Self {
             user,
             database,
             charset,
+            attributes,
         })
     }
 }
@@ -245,17 +266,25 @@ mod tests {
         assert_eq!(FirstAnswer::parse(&payload).unwrap(), FirstAnswer::Tls);
     }
 
+    #[test]
+    fn the_request_for_tls_is_one() {
+        let request = tls_request(cap::REQUIRED | cap::SSL, 1 << 24, 255);
+        assert_eq!(FirstAnswer::parse(&request).unwrap(), FirstAnswer::Tls);
+    }
+
     proptest! {
         #[test]
-        fn a_login_comes_back(user in "[a-z]{0,20}", auth: Vec<u8>, db in "[a-z]{1,9}") {
+        fn a_login_comes_back(user in "[a-z]{0,20}", auth: Vec<u8>, db in "[a-z]{1,9}", attributes: Vec<u8>) {
             let login = Login {
-                capabilities: cap::REQUIRED | cap::PLUGIN_AUTH_LENENC | cap::PLUGIN_AUTH | cap::CONNECT_WITH_DB,
+                capabilities: cap::REQUIRED | cap::PLUGIN_AUTH_LENENC | cap::PLUGIN_AUTH | cap::CONNECT_WITH_DB
+                    | cap::CONNECT_ATTRS,
                 max_packet: 1 << 24,
                 charset: 45,
                 user,
                 auth,
                 database: Some(db),
                 plugin: Some(CACHING_SHA2.into()),
+                attributes,
             };
             prop_assert_eq!(FirstAnswer::parse(&login.encode()).unwrap(), FirstAnswer::Login(login));
         }

@@ -5,12 +5,13 @@
 //! gate's RSA key), and the gate logs in to the master with it. While it is kept, a proof is enough.
 //! Must never: let anybody in whom the master has not, or say more about a failure than MySQL does.
 
-use crate::backend::{Backend, Wish};
+use crate::backend::{Backend, Socket, Wish};
 use crate::capability as cap;
 use crate::error::{BackendError, PacketError, SqlError};
 use crate::handshake::{self, CACHING_SHA2, FirstAnswer, Greeting, Login, NONCE};
 use crate::packet::Conn;
 use crate::scramble::{self, Password};
+use crate::session::room;
 use crate::shared::Shared;
 use crate::wire::{self, STATUS_AUTOCOMMIT};
 use std::sync::Arc;
@@ -39,6 +40,7 @@ pub struct Account {
     pub password: Arc<Password>,
     pub charset: u8,
     pub database: Option<String>,
+    pub attributes: Vec<u8>,
     /// The connection that proved it, if one had to be made.
     pub master: Option<Backend>,
 }
@@ -84,6 +86,7 @@ pub async fn log_in(client: &mut Client, id: u32, shared: &Shared) -> Result<Acc
         user,
         charset,
         database,
+        attributes,
         ..
     } = login;
     authenticate(
@@ -93,6 +96,7 @@ pub async fn log_in(client: &mut Client, id: u32, shared: &Shared) -> Result<Acc
             user,
             charset,
             database,
+            attributes,
         },
         &nonce,
         &proof,
@@ -104,6 +108,7 @@ pub struct Wanted {
     pub user: String,
     pub charset: u8,
     pub database: Option<String>,
+    pub attributes: Vec<u8>,
 }
 
 /// COM_CHANGE_USER: the same proof again, with a new nonce.
@@ -168,7 +173,7 @@ async fn authenticate(
     nonce: &[u8; NONCE],
     proof: &[u8],
 ) -> Result<Account, LoginError> {
-    let kept = shared.passwords.get(&wanted.user);
+    let kept = shared.passwords.get(&wanted.user, client.secure);
     let proven = kept.filter(|(p, _)| scramble::same(&scramble::caching_sha2(p, nonce), proof));
     let (password, known) = match proven {
         Some((password, account)) => {
@@ -183,13 +188,15 @@ async fn authenticate(
         }
     };
     let database = wanted.database.as_deref();
-    let is_known = shared.passwords.knows(&wanted.user, database);
+    let is_known = shared
+        .passwords
+        .knows(&wanted.user, client.secure, database);
     let (account, master) = match known {
         Some(account) if is_known => (account, None),
         _ => {
             let (account, master) = verify(client, shared, &wanted, &password).await?;
             let passwords = &shared.passwords;
-            passwords.keep(&wanted.user, &password, &account, database);
+            passwords.keep(&wanted.user, client.secure, &password, &account, database);
             (account, Some(master))
         }
     };
@@ -197,8 +204,10 @@ async fn authenticate(
         user,
         charset,
         database,
+        attributes,
     } = wanted;
     Ok(Account {
+        attributes,
         user,
         account,
         password,
@@ -252,11 +261,17 @@ async fn verify(
         capabilities: client.capabilities,
         charset: wanted.charset,
         database: wanted.database.as_deref(),
-        account: None,
+        attributes: &wanted.attributes,
+        tls: client.secure.then_some(&shared.tls_to_servers),
+        socket: Socket::No,
     };
     let within = shared.config.connect_timeout;
+    let server = &shared.gate.servers.master;
+    let room = room(shared, server).await;
+    let room = room.map_err(|_| LoginError::Refused(SqlError::too_many_connections()))?;
     let logging_in = async {
-        let mut master = Backend::connect(&shared.gate.servers.master, wish, within).await?;
+        let mut master = Backend::connect(server, wish, within).await?;
+        master.room = Some(room);
         let answer = master.query("SELECT CURRENT_USER()").await?;
         Ok((answer.text(0, 0).unwrap_or_default().into(), master))
     };

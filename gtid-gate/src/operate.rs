@@ -14,6 +14,8 @@ pub const USAGE: &str =
        gtid-gate add HOST:PORT    a satellite more
        gtid-gate drain NAME       nothing new for it; what is open there may end
        gtid-gate undrain NAME     as before
+       gtid-gate limit NAME running=N connections=N
+                                  what it gets at most: statements at a time, connections (one of both or both)
        gtid-gate remove NAME      forget a satellite that is down, or drained and no longer used";
 const WITHIN: Duration = Duration::from_secs(3);
 
@@ -28,6 +30,10 @@ pub fn run(arguments: &[&str]) -> Option<ExitCode> {
         }
         [action @ ("drain" | "undrain"), name] => {
             request("POST", &format!("/servers/{}/{action}", escaped(name)), "")
+        }
+        ["limit", name, limits @ ..] => {
+            let body = limits_of(limits)?;
+            request("PUT", &format!("/servers/{}/limits", escaped(name)), &body)
         }
         ["remove", name] => request("DELETE", &format!("/servers/{}", escaped(name)), ""),
         _ => return None,
@@ -46,6 +52,16 @@ pub fn run(arguments: &[&str]) -> Option<ExitCode> {
             ExitCode::FAILURE
         }
     })
+}
+
+/// `running=N connections=N` as JSON; nothing if it is anything else.
+fn limits_of(words: &[&str]) -> Option<String> {
+    let mut limits = serde_json::Map::new();
+    for word in words {
+        let (name, value) = word.split_once('=')?;
+        limits.insert(name.to_owned(), value.parse::<usize>().ok()?.into());
+    }
+    (!limits.is_empty()).then(|| serde_json::Value::Object(limits).to_string())
 }
 
 fn request(method: &str, path: &str, body: &str) -> String {
@@ -103,5 +119,6 @@ mod tests {
     #[test]
     fn what_is_no_command_is_left_to_the_caller() {
         assert!(run(&["help"]).is_none() && run(&["drain"]).is_none());
+        assert!(run(&["limit", "a"]).is_none() && run(&["limit", "a", "running=x"]).is_none());
     }
 }

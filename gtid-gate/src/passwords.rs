@@ -19,7 +19,8 @@ struct Kept {
 
 pub struct Passwords {
     ttl: Duration,
-    kept: Mutex<HashMap<String, Kept>>,
+    /// By user, and whether the client's connection is encrypted: an account may require it.
+    kept: Mutex<HashMap<(String, bool), Kept>>,
 }
 
 impl Passwords {
@@ -31,23 +32,24 @@ impl Passwords {
     }
 
     /// The password, and the account that the master takes the user for.
-    pub fn get(&self, user: &str) -> Option<(Arc<Password>, Arc<str>)> {
+    pub fn get(&self, user: &str, secure: bool) -> Option<(Arc<Password>, Arc<str>)> {
         let mut kept = lock(&self.kept);
         kept.retain(|_, k| k.until > Instant::now());
-        let known = kept.get(user)?;
+        let known = kept.get(&(user.to_owned(), secure))?;
         Some((known.password.clone(), known.account.clone()))
     }
 
     /// Whether the master has let this user in with this database since the password was verified.
-    pub fn knows(&self, user: &str, database: Option<&str>) -> bool {
+    pub fn knows(&self, user: &str, secure: bool, database: Option<&str>) -> bool {
         let kept = lock(&self.kept);
-        kept.get(user)
+        kept.get(&(user.to_owned(), secure))
             .is_some_and(|k| k.databases.contains(database.unwrap_or_default()))
     }
 
     pub fn keep(
         &self,
         user: &str,
+        secure: bool,
         password: &Arc<Password>,
         account: &Arc<str>,
         database: Option<&str>,
@@ -60,7 +62,7 @@ impl Passwords {
             until,
             databases: HashSet::from([String::new()]),
         };
-        let entry = kept.entry(user.to_owned()).or_insert_with(fresh);
+        let entry = kept.entry((user.to_owned(), secure)).or_insert_with(fresh);
         if entry.password != *password || entry.account != *account {
             *entry = fresh();
         }
@@ -72,9 +74,7 @@ impl Passwords {
     /// The master has refused this password. One that is kept and differs is not concerned.
     pub fn forget(&self, user: &str, refused: &Password) {
         let mut kept = lock(&self.kept);
-        if kept.get(user).is_some_and(|k| *k.password == *refused) {
-            kept.remove(user);
-        }
+        kept.retain(|(name, _), k| name != user || *k.password != *refused);
     }
 }
 
@@ -93,26 +93,32 @@ mod tests {
     #[test]
     fn a_password_is_kept_until_its_time() {
         let long = Passwords::new(Duration::from_secs(60));
-        long.keep("u", &password("x"), &account(), Some("db"));
-        assert!(long.get("u") == Some((password("x"), account())));
+        long.keep("u", false, &password("x"), &account(), Some("db"));
+        assert!(long.get("u", false) == Some((password("x"), account())));
         assert!(
-            long.knows("u", Some("db")) && long.knows("u", None) && !long.knows("u", Some("other"))
+            long.knows("u", false, Some("db"))
+                && long.knows("u", false, None)
+                && !long.knows("u", false, Some("other"))
+        );
+        assert!(
+            long.get("u", true).is_none(),
+            "over TLS it is another matter"
         );
         let none = Passwords::new(Duration::ZERO);
-        none.keep("u", &password("x"), &account(), None);
-        assert!(none.get("u").is_none());
+        none.keep("u", false, &password("x"), &account(), None);
+        assert!(none.get("u", false).is_none());
     }
 
     #[test]
     fn a_changed_password_replaces_the_old_one() {
         let passwords = Passwords::new(Duration::from_secs(60));
-        passwords.keep("u", &password("x"), &account(), Some("db"));
-        passwords.keep("u", &password("y"), &account(), None);
-        assert!(passwords.get("u") == Some((password("y"), account())));
-        assert!(!passwords.knows("u", Some("db")));
+        passwords.keep("u", false, &password("x"), &account(), Some("db"));
+        passwords.keep("u", false, &password("y"), &account(), None);
+        assert!(passwords.get("u", false) == Some((password("y"), account())));
+        assert!(!passwords.knows("u", false, Some("db")));
         passwords.forget("u", &password("a guess"));
-        assert!(passwords.get("u").is_some());
+        assert!(passwords.get("u", false).is_some());
         passwords.forget("u", &password("y"));
-        assert!(passwords.get("u").is_none());
+        assert!(passwords.get("u", false).is_none());
     }
 }

@@ -5,9 +5,12 @@
 
 use crate::servers::{Server, lock};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Instant;
 use tokio::sync::Notify;
+
+static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 pub const FIRST_ID: u32 = 1 << 30;
 
@@ -18,9 +21,30 @@ pub struct Entry {
     /// The session's connection id on the master, which CONNECTION_ID() tells; 0 is none.
     pub on_master: AtomicU32,
     pub killed: Notify,
+    /// KILL QUERY of a statement that waits in the gate; only who waits hears it.
+    pub interrupted: Notify,
+    /// Somebody needs a connection that the session could give back.
+    pub asked_back: Notify,
+    /// The servers whose connections the session could give back while it waits for its client, a bit each.
+    spare: AtomicU64,
+    /// When it began to wait, in milliseconds.
+    idle_since: AtomicU64,
 }
 
 impl Entry {
+    pub fn bit(server: usize) -> u64 {
+        1 << (server % 64)
+    }
+
+    /// The session waits for its client, or (with 0) no longer.
+    pub fn idle(&self, spare: u64) {
+        if spare != 0 {
+            let now = STARTED.elapsed().as_millis() as u64;
+            self.idle_since.store(now, Ordering::Relaxed);
+        }
+        self.spare.store(spare, Ordering::Relaxed);
+    }
+
     pub fn set_user(&self, user: &str) {
         *lock(&self.user) = user.to_owned();
     }
@@ -42,6 +66,7 @@ impl Entry {
 #[derive(Default)]
 pub struct Registry {
     next: AtomicU32,
+    lives: AtomicU64,
     entries: Mutex<HashMap<u32, Arc<Entry>>>,
 }
 
@@ -60,10 +85,34 @@ impl Registry {
             running: Mutex::default(),
             on_master: AtomicU32::new(0),
             killed: Notify::new(),
+            interrupted: Notify::new(),
+            asked_back: Notify::new(),
+            spare: AtomicU64::new(0),
+            idle_since: AtomicU64::new(0),
         };
         let entry = Arc::new(entry);
         entries.insert(id, entry.clone());
         entry
+    }
+
+    /// A number that no session has had yet.
+    pub fn new_life(&self) -> u64 {
+        self.lives.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Asks the session that has been idle longest for its connection to this server.
+    pub fn ask_back(&self, server: usize) {
+        let bit = Entry::bit(server);
+        let entries = lock(&self.entries);
+        let has_one = |e: &&Arc<Entry>| e.spare.load(Ordering::Relaxed) & bit != 0;
+        let longest = entries
+            .values()
+            .filter(has_one)
+            .min_by_key(|e| e.idle_since.load(Ordering::Relaxed));
+        if let Some(entry) = longest {
+            entry.spare.fetch_and(!bit, Ordering::Relaxed);
+            entry.asked_back.notify_one();
+        }
     }
 
     pub fn remove(&self, id: u32) {

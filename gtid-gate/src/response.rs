@@ -69,6 +69,10 @@ pub struct Response {
     /// The error that ended the response.
     pub error: Option<u16>,
     pub prepared: Option<Prepared>,
+    /// Some result came with warnings.
+    pub warned: bool,
+    /// Some result told an insert id.
+    pub inserted: bool,
 }
 
 impl Response {
@@ -90,6 +94,8 @@ impl Response {
             status: None,
             error: None,
             prepared: None,
+            warned: false,
+            inserted: false,
         }
     }
 
@@ -227,11 +233,17 @@ impl Response {
 
     fn end_of_result(&mut self, payload: &mut [u8]) -> Phase {
         let is_eof = payload[0] == 0xfe && !self.deprecate_eof;
-        let offset = if is_eof {
-            Ok(3)
+        let (offset, warnings) = if is_eof {
+            (Ok(3), 1)
         } else {
-            wire::ok_status_offset(payload)
+            let offset = wire::ok_status_offset(payload);
+            let warnings = offset.as_ref().map_or(0, |o| o + 2);
+            (offset, warnings)
         };
+        self.warned |= payload
+            .get(warnings..warnings + 2)
+            .is_some_and(|w| w != [0, 0]);
+        self.inserted |= !is_eof && wire::ok_insert_id(payload).is_ok_and(|id| id != 0);
         let status = offset.map_or(0, |o| self.status_at(payload, o));
         if status & STATUS_MORE_RESULTS != 0 {
             Phase::First

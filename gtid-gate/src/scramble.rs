@@ -7,6 +7,13 @@ use aws_lc_rs::digest::{self, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 
 pub type Password = zeroize::Zeroizing<Vec<u8>>;
 
+/// SHA-256 of the parts, one after the other.
+pub fn fingerprint(parts: &[&[u8]]) -> [u8; 32] {
+    let mut fingerprint = [0; 32];
+    fingerprint.copy_from_slice(&sha256(parts));
+    fingerprint
+}
+
 fn sha256(parts: &[&[u8]]) -> Vec<u8> {
     hash(&SHA256, parts)
 }

@@ -59,7 +59,7 @@ fn accept(
 }
 
 async fn too_many(stream: TcpStream) {
-    let error = SqlError::new(1040, "08004", "Too many connections");
+    let error = SqlError::too_many_connections();
     Conn::new(stream).say_last(&wire::err_packet(&error)).await;
 }
 

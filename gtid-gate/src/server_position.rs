@@ -6,7 +6,7 @@
 //! finds a hung server.
 //! Must never: leave a position standing whose connection is gone, or whose set is not inside the master's.
 
-use crate::backend::{Backend, Wish};
+use crate::backend::{Backend, Socket, Wish};
 use crate::capability;
 use crate::config::Config;
 use crate::error::BackendError;
@@ -53,6 +53,7 @@ impl Follower {
         }
     }
 
+    /// The address says who the server is; its Unix socket, if it is the same server's, costs less.
     pub async fn connect(&self) -> Result<Backend, BackendError> {
         let wish = Wish {
             user: &self.user,
@@ -60,13 +61,20 @@ impl Follower {
             capabilities: capability::FOR_QUESTIONS,
             charset: CHARSET,
             database: None,
-            account: None,
+            attributes: &[],
+            tls: None,
+            socket: Socket::No,
         };
         let mut backend = Backend::connect(&self.server, wish, self.connect_timeout).await?;
         self.server.set_version(&backend.version);
         let identity = self.bounded(backend.identify(), Duration::ZERO).await?;
         backend.incarnation = identity.0;
-        Ok(backend)
+        let trying = Backend::over_socket(&self.server, wish);
+        let tried = tokio::time::timeout(self.server_timeout, trying).await;
+        Ok(match tried {
+            Ok(Some((cheaper, _))) if cheaper.incarnation == backend.incarnation => cheaper,
+            _ => backend,
+        })
     }
 
     /// A server that does not answer within the bound (plus what it was asked to wait) is hung.
@@ -260,7 +268,7 @@ impl Lag {
 mod tests {
     use super::*;
     use crate::config::Address;
-    use crate::servers::Role;
+    use crate::servers::{Limits, Role};
 
     fn position(last: u64, asked: Instant) -> Position {
         let uuid = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
@@ -279,7 +287,11 @@ mod tests {
             host: "master".into(),
             port: 3306,
         };
-        let master = Server::new(0, "master".into(), Role::Master, address);
+        let limits = Limits {
+            running: 1,
+            connections: 1,
+        };
+        let master = Server::new(0, "master".into(), Role::Master, address, limits);
         let (mut lag, start) = (Lag::default(), Instant::now());
         let times: Vec<Instant> = (0..4).map(|s| start + Duration::from_secs(s)).collect();
         let look = |lag: &mut Lag, known: u64, has: u64, at: usize| {

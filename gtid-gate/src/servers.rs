@@ -6,12 +6,17 @@
 use crate::config::{Address, Config};
 use crate::gtid::GtidSet;
 use crate::metrics::Metrics;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
+
+mod places;
+mod pool;
+pub use places::{Place, Places};
+pub use pool::{Identity, Idle, Offer, Pool, Room, Wanted};
 
 /// Told to clients until the master has been reached.
 const UNKNOWN_VERSION: &str = "8.4.0";
@@ -29,6 +34,18 @@ pub struct Position {
     pub executed: GtidSet,
     /// When the newest sample of the master was asked for that is contained here; satellites only.
     pub as_of: Option<Instant>,
+}
+
+/// The highest limit that can be set.
+pub const MOST: usize = 1_000_000;
+
+/// How much a server gets at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Statements at a time; more wait for their turn.
+    pub running: usize,
+    /// Connections of sessions; beyond that sessions share them.
+    pub connections: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,8 +77,10 @@ pub struct Server {
     pub wanted: tokio::sync::Notify,
     /// Counts how often the server was lost: who waits for an answer of an earlier life waits in vain.
     lost: watch::Sender<u64>,
+    /// Statements running; on a satellite also those that wait for their turn.
     pub running: AtomicUsize,
-    pub sessions: AtomicUsize,
+    pub places: Arc<Places>,
+    pub pool: Arc<Pool>,
     /// Sessions that are in the middle of something here: a read-only transaction, a cursor.
     pub open: AtomicUsize,
     /// Gets nothing new.
@@ -76,7 +95,7 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Server {
-    pub fn new(id: usize, name: String, role: Role, address: Address) -> Self {
+    pub fn new(id: usize, name: String, role: Role, address: Address, limits: Limits) -> Self {
         Self {
             id,
             name,
@@ -90,7 +109,8 @@ impl Server {
             wanted: tokio::sync::Notify::new(),
             lost: watch::channel(0).0,
             running: AtomicUsize::new(0),
-            sessions: AtomicUsize::new(0),
+            places: Arc::new(Places::new(limits.running)),
+            pool: Arc::new(Pool::new(limits.connections)),
             open: AtomicUsize::new(0),
             draining: AtomicBool::new(false),
             following: Mutex::new(None),
@@ -111,7 +131,28 @@ impl Server {
         *lock(&self.version) = version.to_owned();
     }
 
-    pub fn set_lag(&self, lag: std::time::Duration) {
+    /// Statements that run.
+    pub fn load(&self) -> usize {
+        let waiting = match self.role {
+            Role::Master => 0,
+            Role::Satellite => self.places.queued(),
+        };
+        self.running.load(Ordering::Relaxed).saturating_sub(waiting)
+    }
+
+    pub fn limits(&self) -> Limits {
+        Limits {
+            running: self.places.limit(),
+            connections: self.pool.limit(),
+        }
+    }
+
+    pub fn set_limits(&self, limits: Limits) {
+        self.places.set_limit(limits.running);
+        self.pool.set_limit(limits.connections);
+    }
+
+    pub fn set_lag(&self, lag: Duration) {
         self.lag_ms.store(lag.as_millis() as u64, Ordering::Relaxed);
     }
 
@@ -137,6 +178,7 @@ impl Server {
     pub fn forget(&self) {
         *lock(&self.position) = None;
         self.lost.send_modify(|count| *count += 1);
+        self.pool.clear();
         lock(&self.waiters)
             .iter()
             .for_each(|w| w.woken.notify_one());
@@ -247,17 +289,22 @@ pub struct Servers {
     satellites: Mutex<Arc<[Arc<Server>]>>,
     last_id: AtomicUsize,
     sockets: Option<PathBuf>,
+    limits: Limits,
 }
 
 impl Servers {
     pub fn new(config: &Config) -> Self {
-        let address = config.master.clone();
-        let master = Server::new(0, address.host.clone(), Role::Master, address);
+        let (address, limits) = (config.master.clone(), config.limits);
+        let sockets = config.sockets.clone();
+        let name = address.host.clone();
+        let mut master = Server::new(0, name, Role::Master, address, limits);
+        master.socket = socket(sockets.as_deref(), &master.address);
         Self {
             master: Arc::new(master),
             satellites: Mutex::new(Arc::from([])),
             last_id: AtomicUsize::new(0),
-            sockets: config.sockets.clone(),
+            sockets,
+            limits,
         }
     }
 
@@ -292,17 +339,11 @@ impl Servers {
             false => address.host.clone(),
         };
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut server = Server::new(id, name, Role::Satellite, address);
-        server.socket = self.socket(&server.address);
+        let mut server = Server::new(id, name, Role::Satellite, address, self.limits);
+        server.socket = socket(self.sockets.as_deref(), &server.address);
         let server = Arc::new(server);
         *satellites = satellites.iter().chain([&server]).cloned().collect();
         Some(server)
-    }
-
-    fn socket(&self, address: &Address) -> Option<PathBuf> {
-        let plain = !address.host.contains('/');
-        let sockets = self.sockets.as_ref().filter(|_| plain)?;
-        Some(sockets.join(format!("{}.sock", address.host)))
     }
 
     pub fn remove(&self, id: usize) {
@@ -320,16 +361,19 @@ impl Servers {
                 .server_up
                 .with_label_values(&label)
                 .set(i64::from(position.is_some()));
-            let load = server.running.load(Ordering::Relaxed);
+            let load = server.load();
             metrics
                 .server_running
                 .with_label_values(&label)
                 .set(load as i64);
-            let sessions = server.sessions.load(Ordering::Relaxed);
+            metrics
+                .server_queued
+                .with_label_values(&label)
+                .set(server.places.queued() as i64);
             metrics
                 .server_sessions
                 .with_label_values(&label)
-                .set(sessions as i64);
+                .set(server.pool.open() as i64);
             let lag = lag_transactions(master.as_deref(), position.as_deref());
             let age = server.lag_ms.load(Ordering::Relaxed);
             metrics
@@ -342,6 +386,15 @@ impl Servers {
                 .set(lag.map_or(-1, |l| l as i64));
         }
     }
+}
+
+fn socket(sockets: Option<&Path>, address: &Address) -> Option<PathBuf> {
+    let plain = !address.host.contains('/');
+    Some(
+        sockets
+            .filter(|_| plain)?
+            .join(format!("{}.sock", address.host)),
+    )
 }
 
 /// How many transactions of the master's last known set the server's lacks.
@@ -375,7 +428,12 @@ mod tests {
             host: "satellite-1".into(),
             port: 3306,
         };
-        let server = Arc::new(Server::new(1, "s".into(), Role::Satellite, address));
+        let limits = Limits {
+            running: 1,
+            connections: 1,
+        };
+        let server = Server::new(1, "s".into(), Role::Satellite, address, limits);
+        let server = Arc::new(server);
         server.seek(&position(5));
         assert_eq!(server.oldest_unmet(), None, "nothing is known of it yet");
         server.publish(position(3));

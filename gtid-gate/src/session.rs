@@ -8,6 +8,7 @@ mod commands;
 mod infile;
 mod inside;
 mod kill;
+mod lend;
 mod prepared;
 mod reads;
 mod relay;
@@ -25,9 +26,10 @@ use crate::packet::Conn;
 use crate::policy::{Choice, Level, Policy};
 use crate::registry::Entry;
 use crate::scramble::Password;
-use crate::servers::{Open, Role, Server};
+use crate::servers::{Open, Place, Role, Server};
 use crate::shared::{Shared, told_to_stop};
 use crate::wire;
+pub(crate) use lend::room;
 use prepared::Statements;
 use state::{State, Tx};
 use std::collections::HashMap;
@@ -72,6 +74,8 @@ pub(crate) struct Session {
     account: Arc<str>,
     password: Arc<Password>,
     charset: u8,
+    /// What the client says about itself, for the servers.
+    attributes: Vec<u8>,
     state: State,
     master: Option<Backend>,
     satellites: HashMap<usize, Backend>,
@@ -88,6 +92,10 @@ pub(crate) struct Session {
     begin_hint: Choice,
     /// Held while a read-only transaction runs on the master for want of a satellite.
     leave: Option<MasterLeave>,
+    /// Held while a statement runs on a server.
+    turn: Option<Place>,
+    /// Changes when the session begins anew: connections that it handed over before are not its own any more.
+    life: u64,
 }
 
 /// Serves one client until it leaves, is killed, or the gate stops.
@@ -142,7 +150,8 @@ async fn refuse(client: &mut Client, shared: &Shared, error: LoginError) {
 impl Session {
     fn new(shared: Arc<Shared>, entry: Arc<Entry>, client: Client, account: Account) -> Self {
         entry.set_user(&account.user);
-        let mut session = Self {
+        Self {
+            life: shared.registry.new_life(),
             policy: shared.config.policy,
             shared_by_clients: false,
             shared,
@@ -152,27 +161,20 @@ impl Session {
             account: account.account,
             password: account.password,
             charset: account.charset,
+            attributes: account.attributes,
             state: State::new(
                 account.database,
                 commands::is_utf8_collation(account.charset),
             ),
-            master: None,
+            master: account.master,
             satellites: HashMap::new(),
             statements: Statements::default(),
             open: Vec::new(),
             last_status: 0,
             begin_hint: Choice::default(),
             leave: None,
-        };
-        session.adopt_master(account.master);
-        session
-    }
-
-    fn adopt_master(&mut self, proven: Option<Backend>) {
-        self.master = proven.map(|mut backend| {
-            backend.count();
-            backend
-        });
+            turn: None,
+        }
     }
 
     async fn run(mut self) {
@@ -210,9 +212,10 @@ impl Session {
                 Err(fault) => return fault,
             };
             self.entry.set_running(None);
+            self.turn = None;
             self.settle();
-            let on_master = self.master.as_ref().map_or(0, |b| b.thread_id);
-            self.entry.on_master.store(on_master, Ordering::Relaxed);
+            self.hand_over(false).await;
+            self.show_master();
             match outcome {
                 Ok(()) => {}
                 Err(Fault::Sql(error)) => {
@@ -233,7 +236,7 @@ impl Session {
 
     /// Between two commands: says where something is open, and leaves satellites that are drained.
     fn settle(&mut self) {
-        let mut busy = self.statements.cursors_on_satellites();
+        let mut busy = self.statements.cursors();
         if let Tx::OnSatellite(id) = self.state.tx {
             busy.push(id);
         }
@@ -254,10 +257,11 @@ impl Session {
 
     /// Waits for the client; ends the session when it is killed or the gate stops.
     async fn next_command(&mut self) -> Result<work::Request, Fault> {
+        self.client.conn.begin();
+        self.wait_for_client().await?;
         let limit = self.shared.config.max_packet;
         let draining = self.shared.draining.clone();
         let entry = self.entry.clone();
-        self.client.conn.begin();
         tokio::select! {
             biased;
             chunk = self.client.conn.chunk(limit) => {
@@ -277,6 +281,7 @@ impl Session {
     /// Remembers who answered, and that the session has seen what was there.
     fn answered_by(&mut self, server: &Server, incarnation: &Arc<str>, told: Told) {
         self.state.last_server = Some(server.id);
+        self.state.handed_over = false;
         let level = self.policy.level;
         self.state
             .seen
@@ -307,7 +312,7 @@ impl Session {
             .inc();
         let keeps_nothing_there = !self.state.depends_on_master();
         let error = match error {
-            BackendError::Sql(error) => return Fault::Sql(error),
+            BackendError::Sql(error) | BackendError::Busy(error) => return Fault::Sql(error),
             other => {
                 tracing::debug!(reason = %other, "lost the master");
                 let what =

@@ -8,7 +8,7 @@ use crate::registry::Registry;
 use crate::tls::ExchangeKey;
 use std::sync::Arc;
 use tokio::sync::watch;
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 /// Waits until the gate is told to stop.
 pub async fn told_to_stop(mut draining: watch::Receiver<bool>) {
@@ -22,6 +22,7 @@ pub struct Shared {
     pub passwords: Passwords,
     pub registry: Registry,
     pub tls: TlsAcceptor,
+    pub tls_to_servers: TlsConnector,
     pub exchange_key: ExchangeKey,
     /// Turns true once, when the gate is told to stop.
     pub draining: watch::Receiver<bool>,

@@ -11,7 +11,7 @@ use crate::registry::Registry;
 use crate::server_position::Follower;
 use crate::servers::Servers;
 use crate::shared::Shared;
-use crate::tls::{ExchangeKey, acceptor};
+use crate::tls::{ExchangeKey, acceptor, connector};
 use crate::{admin, server};
 use std::error::Error;
 use std::net::SocketAddr;
@@ -96,6 +96,7 @@ fn assemble(config: Config, draining: watch::Receiver<bool>) -> Result<Shared, B
         config,
         metrics,
         tls,
+        tls_to_servers: connector()?,
         exchange_key,
         draining,
     })

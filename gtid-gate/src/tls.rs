@@ -1,4 +1,4 @@
-//! The gate's keys: TLS for clients that want it, RSA for those that send their password without TLS.
+//! The gate's keys: TLS for clients that want it (and then towards servers too), RSA for those that send their password without TLS.
 //!
 //! In: certificate and key files, or nothing (then both are made at start). Out: a TLS acceptor, an RSA key.
 //! Must never: write a key anywhere.
@@ -9,9 +9,14 @@ use aws_lc_rs::rsa::{
     PrivateDecryptingKey, PublicEncryptingKey,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, pem::PemObject};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{
+    CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime, pem::PemObject,
+};
+use rustls::{DigitallySignedStruct, SignatureScheme};
 use std::{path::Path, sync::Arc};
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
@@ -90,6 +95,58 @@ pub fn acceptor(files: Option<(&Path, &Path)>) -> Result<TlsAcceptor, KeyError> 
         .with_no_client_auth()
         .with_single_cert(chain, key)?;
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// Towards servers: encrypted, the server's certificate not verified, as MySQL's own clients do it by default
+/// (ssl-mode=PREFERRED). It is what accounts with REQUIRE SSL ask for.
+pub fn connector() -> Result<TlsConnector, KeyError> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let algorithms = provider.signature_verification_algorithms;
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(AnyCertificate(algorithms)))
+        .with_no_client_auth();
+    Ok(TlsConnector::from(Arc::new(config)))
+}
+
+/// Whoever proves to have the key of the certificate that it shows.
+#[derive(Debug)]
+struct AnyCertificate(WebPkiSupportedAlgorithms);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _certificate: &CertificateDer<'_>,
+        _chain: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signed, &self.0)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signed, &self.0)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_schemes()
+    }
 }
 
 type Pair = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);

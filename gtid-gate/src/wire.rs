@@ -150,6 +150,14 @@ pub fn parse_err(payload: &[u8]) -> SqlError {
     }
 }
 
+/// The insert id that an OK packet tells; 0 is none.
+pub fn ok_insert_id(payload: &[u8]) -> Result<u64, PacketError> {
+    let mut reader = Reader::new(payload);
+    reader.u8()?;
+    reader.lenenc()?;
+    reader.lenenc()
+}
+
 /// Where an OK packet (header 0x00, or 0xFE ending rows) has its status flags.
 pub fn ok_status_offset(payload: &[u8]) -> Result<usize, PacketError> {
     let mut reader = Reader::new(payload);

@@ -6,14 +6,7 @@ import urllib.request
 
 import pytest
 
-from support import compose as containers
-
-
-def gate(*command, check=True):
-    """The operator's command in the gate's container: (exit status, output)."""
-    done = containers.compose("exec", "-T", "gate", "gtid-gate", *command, check=False)
-    assert not check or done.returncode == 0, done.stderr
-    return done.returncode, done.stdout + done.stderr
+from support.gate import operate as gate
 
 
 class Readers:

@@ -115,3 +115,48 @@ def test_make_user_keeps_a_known_password_and_changes_it_on_request(stack):
     generated = (stack.secrets / "proxysql/users/generated_one").read_text().strip()
     assert len(generated) >= 20
     stack.gate_connect("generated_one", password=generated).close()
+
+
+def attributes(stack, server, program):
+    """Connections of this program to the server, by what they say about themselves."""
+    return stack.sql(server, "SELECT attr.ATTR_NAME, attr.ATTR_VALUE FROM performance_schema.session_connect_attrs attr JOIN "
+                     "performance_schema.session_connect_attrs program USING (PROCESSLIST_ID) WHERE program.ATTR_VALUE = %s", (program,))
+
+
+def test_connection_attributes_reach_the_servers(stack, table):
+    with contextlib.closing(stack.gate_connect(program_name="payroll-7")) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT COUNT(*) FROM items")
+        cursor.execute("DELETE FROM items WHERE id < 0")
+        on_master = dict(attributes(stack, "master", "payroll-7"))
+        assert on_master["program_name"] == "payroll-7" and on_master["_client_name"] == "pymysql"
+        on_satellites = [row for name in stack.satellites for row in attributes(stack, name, "payroll-7")]
+        assert ("program_name", "payroll-7") in on_satellites
+
+
+@pytest.fixture
+def tls_only(stack, table):
+    """A user that must come over TLS."""
+    stack.sql("master", "DROP USER IF EXISTS tls_only")
+    stack.sql("master", "CREATE USER tls_only IDENTIFIED BY 'pw' REQUIRE SSL")
+    stack.sql("master", "GRANT SELECT, DELETE ON app.* TO tls_only")
+    stack.await_satellites()
+    yield {"user": "tls_only", "password": "pw", "database": "app"}
+    stack.sql("master", "DROP USER tls_only")
+
+
+def test_an_account_that_requires_tls_is_served_over_tls_and_refused_without(stack, tls_only, reads):
+    encrypted = {**tls_only, "ssl_disabled": False, "ssl": {"check_hostname": False, "verify_mode": "none"}}
+    assert refusal(stack.gate_connect, **tls_only)[0] == 1045
+    for _ in range(2):
+        with contextlib.closing(stack.gate_connect(**encrypted)) as connection, connection.cursor() as cursor:
+            def read(cursor=cursor):
+                cursor.execute("SELECT COUNT(*) FROM items")
+                assert cursor.fetchone()[0] >= 1000
+            assert "master" not in reads(lambda: [read() for _ in range(4)])
+            assert cursor.execute("DELETE FROM items WHERE id < 0") == 0
+        assert refusal(stack.gate_connect, **tls_only)[0] == 1045, "though its password is known by now"
+
+
+def test_over_tls_a_wrong_password_is_refused(stack, tls_only):
+    wrong = {**tls_only, "password": "wrong", "ssl_disabled": False, "ssl": {"check_hostname": False, "verify_mode": "none"}}
+    assert refusal(stack.gate_connect, **wrong)[0] == 1045

@@ -3,7 +3,7 @@ import contextlib
 
 import pytest
 
-from support import compose as containers
+from support.gate import operate as gate
 from support.stack import USER
 
 
@@ -18,10 +18,6 @@ def read_everywhere(stack, cursor):
         yield name, transports(stack, name)
         for other in others:
             gate("undrain", other)
-
-
-def gate(*command):
-    containers.compose("exec", "-T", "gate", "gtid-gate", *command)
 
 
 def transports(stack, name):

@@ -7,7 +7,7 @@
 use super::Gate;
 use crate::config::{Address, Config};
 use crate::server_position::{Follower, follow};
-use crate::servers::Server;
+use crate::servers::{Limits, Server};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -28,7 +28,36 @@ pub enum FleetError {
     },
 }
 
+/// The limits that an operator changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WantedLimits {
+    pub running: Option<usize>,
+    pub connections: Option<usize>,
+}
+
 impl Gate {
+    /// Holds from now on; what is beyond a lower limit ends by itself.
+    pub fn set_limits(&self, name: &str, wanted: WantedLimits) -> Result<Arc<Server>, FleetError> {
+        let server = match self.servers.master.name == name {
+            true => self.servers.master.clone(),
+            false => self.satellite(name)?,
+        };
+        let known = server.limits();
+        let limits = Limits {
+            running: wanted.running.unwrap_or(known.running),
+            connections: wanted.connections.unwrap_or(known.connections),
+        };
+        if limits != known {
+            let Limits {
+                running,
+                connections,
+            } = limits;
+            tracing::info!(server = %server.name, running, connections, "limits set");
+        }
+        server.set_limits(limits);
+        Ok(server)
+    }
+
     /// A satellite more. It gets reads once it has said where it is.
     pub fn add(&self, address: Address, config: &Config) -> Result<Arc<Server>, FleetError> {
         let server = self

@@ -2,20 +2,20 @@
 //!
 //! What is not known is answered with an error and changes nothing.
 
-use super::prepared::{COM_STMT_CLOSE, COM_STMT_PREPARE, COM_STMT_SEND_LONG_DATA};
+use super::prepared::{COM_STMT_PREPARE, COM_STMT_SEND_LONG_DATA};
 use super::relay::Answer;
-use super::route::Statement;
+use super::route::{Known, Statement};
+use super::run::bounded;
 use super::state::{State, Tx};
 use super::work::{Request, Work};
 use super::{Fault, Session};
-use crate::backend::{Backend, COM_INIT_DB, COM_QUERY, COM_QUIT};
+use crate::backend::{COM_INIT_DB, COM_QUERY, COM_QUIT};
 use crate::capability as cap;
-use crate::classify::{self, Class};
+use crate::classify::{self, Understood};
 use crate::error::SqlError;
 use crate::gate::Told;
 use crate::handshake::ChangeUser;
 use crate::login::{self, LoginError, Wanted};
-use crate::policy::Choice;
 use crate::response::Shape;
 use crate::wire::{Reader, STATUS_CURSOR_EXISTS, STATUS_LAST_ROW_SENT};
 use bytes::BytesMut;
@@ -27,6 +27,7 @@ const COM_PROCESS_KILL: u8 = 0x0c;
 const COM_PING: u8 = 0x0e;
 const COM_CHANGE_USER: u8 = 0x11;
 const COM_STMT_EXECUTE: u8 = 0x17;
+const COM_STMT_CLOSE: u8 = 0x19;
 const COM_STMT_RESET: u8 = 0x1a;
 const COM_SET_OPTION: u8 = 0x1b;
 const COM_STMT_FETCH: u8 = 0x1c;
@@ -63,12 +64,11 @@ impl Session {
             return self.long_query(request).await;
         }
         let text = request.argument().to_vec();
-        let (class, hint) = self.classify(&text)?;
+        let known = self.understand(&text)?;
         let sql = String::from_utf8_lossy(&text);
         self.route(
             Statement {
-                class: &class,
-                hint,
+                known: &known,
                 sql: &sql,
             },
             Work::query(request),
@@ -76,27 +76,21 @@ impl Session {
         .await
     }
 
-    fn classify(&self, text: &[u8]) -> Result<(Class, Choice), SqlError> {
-        match std::str::from_utf8(text) {
-            Ok(sql) if self.state.utf8 || sql.is_ascii() => {
-                let (class, hint) = classify::classify_with_hints(sql);
-                Ok((class, hint.map_err(SqlError::bad_choice)?))
-            }
-            _ => Ok((
-                Class::Write("letters in another character set than UTF-8"),
-                Choice::default(),
-            )),
-        }
+    fn understand(&self, text: &[u8]) -> Result<Known, SqlError> {
+        let understood = match std::str::from_utf8(text) {
+            Ok(sql) if self.state.utf8 || sql.is_ascii() => classify::understand(sql),
+            _ => Understood::unclear("letters in another character set than UTF-8"),
+        };
+        Known::of(understood)
     }
 
     /// Too long to be looked at whole: it passes as it comes, to where the transaction is, else to the master.
     async fn long_query(&mut self, request: Request) -> Result<(), Fault> {
-        let class = Class::Write("longer than 16 MiB");
+        let known = Known::of(Understood::unclear("longer than 16 MiB"))?;
         let sql = String::from_utf8_lossy(&request.argument()[..64]).into_owned();
         self.route(
             Statement {
-                class: &class,
-                hint: Choice::default(),
+                known: &known,
                 sql: &sql,
             },
             Work::query(request),
@@ -170,20 +164,18 @@ impl Session {
 
     async fn prepare(&mut self, request: Request) -> Result<(), Fault> {
         let payload = self.gather(request).await?;
-        let sql: Arc<[u8]> = Arc::from(&payload[1..]);
-        let (class, hint) = self.classify(&sql)?;
-        let class = Arc::new(class);
+        let known = Arc::new(self.understand(&payload[1..])?);
         let id = self.statements.new_id();
+        let database = self.state.database.as_deref();
+        let text = self.statements.text(&payload[1..], database);
         let request = Request {
             payload,
             continued: false,
         };
-        let mut work = Work::Plain {
-            request,
-            shape: Shape::Prepare { id },
-        };
-        if let Some(params) = self.prepare_somewhere(&class, hint, &mut work).await? {
-            self.statements.add(id, sql, class, hint, params);
+        let key = text.key;
+        let mut work = Work::Prepare { request, id, key };
+        if let Some(params) = self.prepare_somewhere(&known, &mut work).await? {
+            self.statements.add(id, text, known, params);
         }
         Ok(())
     }
@@ -200,20 +192,15 @@ impl Session {
             false => request,
         };
         let statement = self.statements.get(id, "mysqld_stmt_execute")?;
-        let execution = statement.execution(id, request.payload, request.continued)?;
-        let (class, hint) = (statement.class.clone(), statement.hint);
-        let sql = statement.sql.clone();
+        let execution = statement.execution(request.payload, request.continued)?;
+        let (known, sql) = (statement.known.clone(), statement.text.sql.clone());
         let wants_cursor = execution.wants_cursor();
         let sql = String::from_utf8_lossy(&sql);
-        self.route(
-            Statement {
-                class: &class,
-                hint,
-                sql: &sql,
-            },
-            Work::Execute(execution),
-        )
-        .await?;
+        let statement = Statement {
+            known: &known,
+            sql: &sql,
+        };
+        self.route(statement, Work::Execute(execution)).await?;
         let opened = self.last_status & STATUS_CURSOR_EXISTS != 0;
         let server = self.state.last_server;
         self.statements
@@ -241,15 +228,11 @@ impl Session {
         let Ok(id) = statement_id(argument) else {
             return Ok(());
         };
-        self.statements.remove(id);
+        let Some(key) = self.statements.remove(id) else {
+            return Ok(());
+        };
         for backend in self.master.iter_mut().chain(self.satellites.values_mut()) {
-            if let Some(there) = backend.statements.remove(&id) {
-                // Nothing is answered: it goes along with the next command.
-                let mut command = vec![COM_STMT_CLOSE];
-                command.extend_from_slice(&there.id.to_le_bytes());
-                backend.conn.begin();
-                backend.conn.queue(&command);
-            }
+            backend.forget_statement(&key);
         }
         Ok(())
     }
@@ -294,11 +277,12 @@ impl Session {
         mut request: Request,
         shape: Shape,
     ) -> Result<Answer, Fault> {
+        let key = self.statements.get(id, "")?.text.key;
         let backend = match server {
             0 => self.master.as_ref(),
             _ => self.satellites.get(&server),
         };
-        let there = backend.and_then(|b| b.statements.get(&id));
+        let there = backend.and_then(|b| b.statements.get(&key));
         let there =
             there.ok_or_else(|| SqlError::gate("the server that holds the cursor is gone"))?;
         request.payload[1..5].copy_from_slice(&there.id.to_le_bytes());
@@ -315,15 +299,17 @@ impl Session {
         let master = self.master.take();
         let satellites = std::mem::take(&mut self.satellites);
         for backend in master.into_iter().chain(satellites.into_values()) {
-            let Ok(Ok(backend)) = tokio::time::timeout(within, reset(backend)).await else {
+            let mut backend = backend;
+            if bounded(within, backend.reset()).await.is_err() {
                 continue;
-            };
+            }
             match Self::is_master(&backend.server) {
                 true => self.master = Some(backend),
                 false => drop(self.satellites.insert(backend.server.id, backend)),
             }
         }
         self.state.reset();
+        self.life = self.shared.registry.new_life();
         let order = self.state.order();
         self.master
             .iter_mut()
@@ -342,6 +328,7 @@ impl Session {
             user: asked.user,
             charset,
             database: asked.database,
+            attributes: asked.attributes.unwrap_or_else(|| self.attributes.clone()),
         };
         let shared = self.shared.clone();
         let account = login::change_user(&mut self.client, wanted, &shared)
@@ -350,6 +337,7 @@ impl Session {
                 LoginError::Gone(_) => Fault::Gone,
                 LoginError::Refused(error) => Fault::Fatal(error),
             })?;
+        self.life = self.shared.registry.new_life();
         self.satellites.clear();
         self.statements.clear();
         self.leave = None;
@@ -359,19 +347,10 @@ impl Session {
         self.entry.set_user(&account.user);
         (self.user, self.account) = (account.user, account.account);
         (self.password, self.charset) = (account.password, account.charset);
-        self.adopt_master(account.master);
+        self.attributes = account.attributes;
+        self.master = account.master;
         self.say_ok().await
     }
-}
-
-async fn reset(mut backend: Backend) -> Result<Backend, crate::error::BackendError> {
-    backend.simple_command(&[COM_RESET_CONNECTION]).await?;
-    if !Session::is_master(&backend.server) {
-        backend.make_read_only().await?;
-    }
-    backend.statements.clear();
-    backend.autocommit = true;
-    Ok(backend)
 }
 
 fn statement_id(argument: &[u8]) -> Result<u32, SqlError> {

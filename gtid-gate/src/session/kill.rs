@@ -5,7 +5,7 @@
 
 use super::work::Work;
 use super::{Fault, Session};
-use crate::backend::{Backend, Wish};
+use crate::backend::{Backend, Socket, Wish};
 use crate::capability;
 use crate::error::SqlError;
 use crate::gate::Told;
@@ -24,11 +24,10 @@ impl Session {
             return self.on_master(&mut work, Told::Nothing).await.map(drop);
         };
         if target.id == self.entry.id {
-            let interrupted = SqlError::new(1317, "70100", "Query execution was interrupted");
             return Err(if query_only {
-                Fault::Sql(interrupted)
+                Fault::Sql(SqlError::interrupted())
             } else {
-                Fault::Fatal(interrupted)
+                Fault::Fatal(SqlError::interrupted())
             });
         }
         self.stop_statement(&target).await;
@@ -55,6 +54,7 @@ impl Session {
     /// Stops what runs there, as the same user: the server checks it again.
     async fn stop_statement(&self, target: &Entry) {
         let Some((server, thread_id)) = target.running() else {
+            target.interrupted.notify_waiters();
             return;
         };
         let wish = Wish {
@@ -63,7 +63,9 @@ impl Session {
             capabilities: capability::FOR_QUESTIONS,
             charset: self.charset,
             database: None,
-            account: None,
+            attributes: &[],
+            tls: self.client.secure.then_some(&self.shared.tls_to_servers),
+            socket: Socket::No,
         };
         let within = self.shared.config.connect_timeout;
         if let Ok(mut backend) = Backend::connect(&server, wish, within).await {

@@ -4,10 +4,10 @@
 //! once, and long data that it sent ahead, are kept and given to the server that needs them.
 //! Must never: execute with types or data of another execution.
 
-use crate::backend::{Backend, BackendStatement};
-use crate::classify::Class;
+use super::route::Known;
+use crate::backend::{Backend, StatementKey};
 use crate::error::{BackendError, SqlError};
-use crate::policy::Choice;
+use crate::scramble;
 use crate::wire;
 use bytes::BytesMut;
 use std::collections::HashMap;
@@ -15,21 +15,26 @@ use std::sync::Arc;
 
 pub const COM_STMT_PREPARE: u8 = 0x16;
 pub const COM_STMT_SEND_LONG_DATA: u8 = 0x18;
-pub const COM_STMT_CLOSE: u8 = 0x19;
 
 /// Command byte, statement id, flags, iteration count.
 const FIXED: usize = 10;
 const MAX_OWN_ANSWER: usize = 64 << 20;
 
-pub struct Statement {
+/// What a statement is, wherever it runs.
+#[derive(Clone)]
+pub struct Text {
     pub sql: Arc<[u8]>,
-    pub class: Arc<Class>,
-    /// What its comments choose.
-    pub hint: Choice,
+    /// Its names without a schema mean this one's.
+    pub database: Option<Arc<str>>,
+    pub key: StatementKey,
+}
+
+pub struct Statement {
+    pub text: Text,
+    pub known: Arc<Known>,
     pub params: u16,
-    types: Arc<[u8]>,
-    /// Counts changes of `types`; 0 is none given yet.
-    types_version: u64,
+    /// The parameter types that the client gave last.
+    types: Option<Arc<[u8]>>,
     long_data: Vec<(u16, Vec<u8>)>,
     long_bytes: usize,
     /// The server that holds an open cursor.
@@ -39,7 +44,7 @@ pub struct Statement {
 #[derive(Default)]
 pub struct Statements {
     last_id: u32,
-    /// Some statement may have a cursor on a satellite.
+    /// Some statement may have a cursor.
     cursors: bool,
     known: HashMap<u32, Statement>,
 }
@@ -50,14 +55,29 @@ impl Statements {
         self.last_id
     }
 
-    pub fn add(&mut self, id: u32, sql: Arc<[u8]>, class: Arc<Class>, hint: Choice, params: u16) {
+    /// Two of the same text are two statements: each may have a cursor.
+    pub fn text(&self, sql: &[u8], database: Option<&str>) -> Text {
+        let mut number = 0u32;
+        let key = loop {
+            let key = key(sql, database, number);
+            if !self.known.values().any(|s| s.text.key == key) {
+                break key;
+            }
+            number += 1;
+        };
+        Text {
+            sql: Arc::from(sql),
+            database: database.map(Arc::from),
+            key,
+        }
+    }
+
+    pub fn add(&mut self, id: u32, text: Text, known: Arc<Known>, params: u16) {
         let statement = Statement {
-            sql,
-            class,
-            hint,
+            text,
+            known,
             params,
-            types: Arc::from([]),
-            types_version: 0,
+            types: None,
             long_data: Vec::new(),
             long_bytes: 0,
             cursor: None,
@@ -71,8 +91,8 @@ impl Statements {
             .ok_or_else(|| SqlError::unknown_statement(id, command))
     }
 
-    pub fn remove(&mut self, id: u32) -> bool {
-        self.known.remove(&id).is_some()
+    pub fn remove(&mut self, id: u32) -> Option<StatementKey> {
+        self.known.remove(&id).map(|s| s.text.key)
     }
 
     pub fn clear(&mut self) {
@@ -83,17 +103,16 @@ impl Statements {
     pub fn set_cursor(&mut self, id: u32, server: Option<usize>) {
         if let Some(statement) = self.known.get_mut(&id) {
             statement.cursor = server;
-            self.cursors |= server.is_some_and(|s| s != 0);
+            self.cursors |= server.is_some();
         }
     }
 
-    /// The satellites that hold open cursors.
-    pub fn cursors_on_satellites(&mut self) -> Vec<usize> {
+    /// The servers that hold open cursors.
+    pub fn cursors(&mut self) -> Vec<usize> {
         if !self.cursors {
             return Vec::new();
         }
-        let cursors = self.known.values().filter_map(|s| s.cursor);
-        let found: Vec<usize> = cursors.filter(|server| *server != 0).collect();
+        let found: Vec<usize> = self.known.values().filter_map(|s| s.cursor).collect();
         self.cursors = !found.is_empty();
         found
     }
@@ -129,12 +148,7 @@ impl Statement {
     }
 
     /// Makes an execution of the client's packet and takes the long data that was sent for it.
-    pub fn execution(
-        &mut self,
-        id: u32,
-        payload: BytesMut,
-        continued: bool,
-    ) -> Result<Execution, SqlError> {
+    pub fn execution(&mut self, payload: BytesMut, continued: bool) -> Result<Execution, SqlError> {
         let flag = self.types_flag();
         let bound =
             self.params > 0 && *payload.get(flag).ok_or_else(SqlError::malformed_packet)? == 1;
@@ -143,23 +157,20 @@ impl Statement {
             let types = payload
                 .get(flag + 1..end)
                 .ok_or_else(SqlError::malformed_packet)?;
-            if *types != *self.types || self.types_version == 0 {
-                self.types = Arc::from(types);
-                self.types_version += 1;
+            if self.types.as_deref() != Some(types) {
+                self.types = Some(Arc::from(types));
             }
         } else if payload.len() < FIXED {
             return Err(SqlError::malformed_packet());
         }
         self.long_bytes = 0;
         Ok(Execution {
-            id,
-            sql: self.sql.clone(),
+            text: self.text.clone(),
             payload,
             continued,
             bound,
             types_flag: flag,
             types: self.types.clone(),
-            types_version: self.types_version,
             long_data: std::mem::take(&mut self.long_data),
             rewritten: Vec::new(),
         })
@@ -168,15 +179,13 @@ impl Statement {
 
 /// One execution, ready for any server.
 pub struct Execution {
-    pub id: u32,
-    sql: Arc<[u8]>,
+    text: Text,
     payload: BytesMut,
     pub continued: bool,
     /// The packet itself carries the parameter types.
     bound: bool,
     types_flag: usize,
-    types: Arc<[u8]>,
-    types_version: u64,
+    types: Option<Arc<[u8]>>,
     long_data: Vec<(u16, Vec<u8>)>,
     rewritten: Vec<u8>,
 }
@@ -188,23 +197,32 @@ impl Execution {
 
     /// Prepares the statement on this server unless it is.
     pub async fn ensure_prepared(&self, backend: &mut Backend) -> Result<(), BackendError> {
-        if backend.statements.contains_key(&self.id) {
+        let Text { sql, database, key } = &self.text;
+        if backend.statements.contains_key(key) {
             return Ok(());
         }
-        let id = prepare(backend, &self.sql).await?;
-        backend
-            .statements
-            .insert(self.id, BackendStatement { id, types: 0 });
+        let here = backend.database.clone();
+        let moves = database.as_deref() != here.as_deref();
+        if let Some(name) = database.as_deref().filter(|_| moves) {
+            backend.select_database(name).await?;
+        }
+        let prepared = prepare(backend, sql).await;
+        if let Some(name) = here.filter(|_| moves) {
+            backend.select_database(&name).await?;
+        }
+        backend.add_statement(*key, prepared?);
         Ok(())
     }
 
     /// Queues what must go ahead and returns the packet in this server's terms.
     pub fn queue_for(&mut self, backend: &mut Backend) -> &[u8] {
-        let Some(there) = backend.statements.get_mut(&self.id) else {
+        let Some(there) = backend.statements.get_mut(&self.text.key) else {
             return &self.payload;
         };
-        let told = there.types == self.types_version;
-        there.types = self.types_version;
+        let told = there.types == self.types;
+        if !told {
+            there.types = self.types.clone();
+        }
         let id = there.id.to_le_bytes();
         for (param, data) in &self.long_data {
             let mut ahead = vec![COM_STMT_SEND_LONG_DATA];
@@ -216,17 +234,28 @@ impl Execution {
         }
         backend.conn.begin();
         self.payload[1..5].copy_from_slice(&id);
-        if self.bound || told || self.types.is_empty() {
-            return &self.payload;
+        match self.types.clone().filter(|_| !self.bound && !told) {
+            Some(types) => self.with_types(&types),
+            None => &self.payload,
         }
-        self.with_types()
     }
 
-    fn with_types(&mut self) -> &[u8] {
+    fn with_types(&mut self, types: &[u8]) -> &[u8] {
         let (head, values) = self.payload.split_at(self.types_flag);
-        self.rewritten = [head, &[1], &self.types, values.get(1..).unwrap_or_default()].concat();
+        self.rewritten = [head, &[1], types, values.get(1..).unwrap_or_default()].concat();
         &self.rewritten
     }
+}
+
+fn key(sql: &[u8], database: Option<&str>, number: u32) -> StatementKey {
+    let database = database.unwrap_or_default().as_bytes();
+    let length = (database.len() as u64).to_le_bytes();
+    StatementKey(scramble::fingerprint(&[
+        &number.to_le_bytes(),
+        &length,
+        database,
+        sql,
+    ]))
 }
 
 /// Prepares on a server what another one has prepared for the client already.
@@ -256,16 +285,15 @@ async fn prepare(backend: &mut Backend, sql: &[u8]) -> Result<u32, BackendError>
 mod tests {
     use super::*;
 
+    fn known() -> Arc<Known> {
+        let understood = crate::classify::understand("SELECT ?");
+        Arc::new(Known::of(understood).ok().unwrap())
+    }
+
     fn statement(params: u16) -> Statement {
         let mut statements = Statements::default();
         let id = statements.new_id();
-        statements.add(
-            id,
-            Arc::from(&b"SELECT ?"[..]),
-            Arc::new(Class::Read),
-            Choice::default(),
-            params,
-        );
+        statements.add(id, statements.text(b"SELECT ?", None), known(), params);
         statements.known.remove(&id).unwrap()
     }
 
@@ -278,11 +306,21 @@ mod tests {
     #[test]
     fn types_given_once_are_given_to_the_next_server() {
         let mut statement = statement(1);
-        statement
-            .execution(1, packet(1, &[8, 0, 42]), false)
-            .unwrap();
-        let mut again = statement.execution(1, packet(0, &[43]), false).unwrap();
-        assert_eq!(again.with_types(), &packet(1, &[8, 0, 43])[..]);
+        statement.execution(packet(1, &[8, 0, 42]), false).unwrap();
+        let mut again = statement.execution(packet(0, &[43]), false).unwrap();
+        let types = again.types.clone().unwrap();
+        assert_eq!(again.with_types(&types), &packet(1, &[8, 0, 43])[..]);
+    }
+
+    #[test]
+    fn a_statement_is_named_by_text_database_and_number() {
+        let mut statements = Statements::default();
+        let first = statements.text(b"SELECT 1", Some("d"));
+        assert_eq!(first.key, statements.text(b"SELECT 1", Some("d")).key);
+        assert_ne!(first.key, statements.text(b"SELECT 1", None).key);
+        assert_ne!(first.key, statements.text(b"1", Some("dSELECT ")).key);
+        statements.add(1, first.clone(), known(), 0);
+        assert_ne!(first.key, statements.text(b"SELECT 1", Some("d")).key);
     }
 
     #[test]
@@ -290,7 +328,7 @@ mod tests {
         for length in 0..12 {
             let mut short = packet(1, &[]);
             short.truncate(length);
-            assert!(statement(1).execution(1, short, false).is_err(), "{length}");
+            assert!(statement(1).execution(short, false).is_err(), "{length}");
         }
     }
 

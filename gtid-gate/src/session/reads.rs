@@ -3,6 +3,7 @@
 //! Must never: run a read on another incarnation than the one that was admitted; move a read of which the client has
 //! got something.
 
+use super::lend::patiently;
 use super::relay::{Answer, OnRefusal, RelayError};
 use super::run::{Failed, bounded};
 use super::state::Tx;
@@ -48,11 +49,7 @@ impl Session {
                 seen: &self.state.seen,
                 excluded: &failed,
             };
-            let leave = tokio::select! {
-                biased;
-                leave = self.shared.gate.admit(request) => leave,
-                () = self.entry.killed.notified() => return Err(Fault::Gone),
-            };
+            let leave = patiently(&self.entry, self.shared.gate.admit(request)).await?;
             match leave.inspect_err(|_| self.count_error("no_server"))? {
                 Leave::Master(place) => {
                     self.leave = Some(place);
@@ -67,8 +64,10 @@ impl Session {
                     incarnation,
                     running,
                 } => {
+                    self.queue(&server).await?;
                     let outcome = self.read_on(&server, &incarnation, work, opening).await;
                     drop(running);
+                    self.turn = None;
                     match outcome {
                         Ok(answer) => return Ok(answer),
                         Err(Unread::Fault(fault)) => return Err(fault),
@@ -179,12 +178,16 @@ impl Session {
         let usable =
             |b: &Backend| b.incarnation == *incarnation && !b.losses.has_changed().unwrap_or(true);
         let existing = known.filter(usable);
-        let within = self.shared.config.connect_timeout + self.shared.config.server_timeout;
+        let connected = match existing {
+            Some(backend) => Ok(backend),
+            None => self.connection(server).await,
+        };
+        let mut backend = connected.map_err(|error| match error {
+            BackendError::Busy(error) => Unread::Fault(Fault::Sql(error)),
+            other => Unread::Elsewhere(other),
+        })?;
+        let within = self.shared.config.server_timeout;
         let readying = async {
-            let mut backend = match existing {
-                Some(backend) => backend,
-                None => self.connect(server).await?,
-            };
             if backend.incarnation != *incarnation {
                 return Err(BackendError::Lost("it was restarted".into()));
             }
@@ -218,6 +221,10 @@ impl Session {
         };
         let server = backend.server.clone();
         let running = server.start_running();
+        if let Err(error) = self.queue(&server).await {
+            self.satellites.insert(id, backend);
+            return Err(Fault::Sql(error));
+        }
         let within = self.shared.config.server_timeout;
         match bounded(within, self.make_ready(&mut backend)).await {
             Ok(()) => {}

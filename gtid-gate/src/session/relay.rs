@@ -10,8 +10,12 @@ use crate::error::{BackendError, SqlError};
 use crate::packet::Conn;
 use crate::registry::Entry;
 use crate::response::{First, Response, Shape, Step};
-use crate::servers::Role;
+use crate::servers::{Place, Role};
 use bytes::Buf;
+use std::time::Duration;
+
+/// A client that takes nothing for this long does not keep its statement's turn.
+const SLOW: Duration = Duration::from_millis(50);
 
 /// What the client has got, whole.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,6 +23,10 @@ pub struct Answer {
     pub status: Option<u16>,
     pub error: Option<u16>,
     pub prepared: Option<crate::response::Prepared>,
+    /// It left warnings.
+    pub warned: bool,
+    /// It told an insert id.
+    pub inserted: bool,
 }
 
 pub enum RelayError {
@@ -47,6 +55,7 @@ pub async fn relay(
     client: &mut Conn,
     backend: &mut Backend,
     entry: &Entry,
+    turn: &mut Option<Place>,
     shape: Shape,
     extra_status: u16,
     on_refusal: OnRefusal,
@@ -63,13 +72,15 @@ pub async fn relay(
             return swallow(backend, entry, &mut response).await;
         }
     }
-    let passed = pass(client, backend, entry, &mut response).await;
+    let passed = pass(client, backend, entry, turn, &mut response).await;
     client.seq = response.seq();
     passed?;
     Ok(Answer {
         status: response.status,
         error: response.error,
         prepared: response.prepared,
+        warned: response.warned,
+        inserted: response.inserted,
     })
 }
 
@@ -109,6 +120,7 @@ async fn pass(
     client: &mut Conn,
     backend: &mut Backend,
     entry: &Entry,
+    turn: &mut Option<Place>,
     response: &mut Response,
 ) -> Result<(), RelayError> {
     let mut sent = false;
@@ -116,16 +128,17 @@ async fn pass(
         let (count, step) = response.advance(backend.conn.buffered());
         if count > 0 {
             let bytes = &backend.conn.buffered()[..count];
-            client
-                .send_raw(bytes)
-                .await
-                .map_err(|_| RelayError::ClientGone)?;
+            let sending = client.send_raw(bytes);
+            let sending = without_turn_when_slow(sending, turn);
+            sending.await.map_err(|_| RelayError::ClientGone)?;
             backend.conn.buffered().advance(count);
             sent = true;
         }
         match step {
             Step::Done => return Ok(()),
             Step::Infile => {
+                // The client's pace counts from here on.
+                *turn = None;
                 let passed = pass_file(client, &mut backend.conn, response.seq()).await;
                 response.infile_sent(passed.map_err(infile_failed)?);
             }
@@ -138,6 +151,22 @@ async fn pass(
             })?,
         }
     }
+}
+
+/// Sends to the client. One that does not take its answer must not hold up those that wait for their turn.
+async fn without_turn_when_slow(
+    sending: impl Future<Output = std::io::Result<()>>,
+    turn: &mut Option<Place>,
+) -> std::io::Result<()> {
+    let mut sending = std::pin::pin!(sending);
+    if turn.is_some() {
+        tokio::select! {
+            biased;
+            sent = &mut sending => return sent,
+            () = tokio::time::sleep(SLOW) => *turn = None,
+        }
+    }
+    sending.await
 }
 
 fn infile_failed(error: SendError) -> RelayError {

@@ -5,12 +5,13 @@
 //! move while nothing was read. All else goes to the master.
 
 use super::inside::{Inside, changes_only, ends_transaction, inside};
+use super::lend::patiently;
 use super::relay::Answer;
 use super::run::{BEGIN_READ_ONLY, BEGIN_SNAPSHOT};
 use super::state::{Next, Tx};
 use super::work::Work;
 use super::{Fault, Session};
-use crate::classify::Class;
+use crate::classify::{Class, Ties, Understood};
 use crate::config::Broken;
 use crate::error::SqlError;
 use crate::gate::Told;
@@ -20,10 +21,24 @@ use crate::response::Shape;
 /// Bytes of statements of a transaction that has read nothing, beyond which it no longer moves to another satellite.
 const MAX_OPENING: usize = 4096;
 
-/// A statement and what classification says about it.
-pub(super) struct Statement<'a> {
-    pub class: &'a Class,
+/// What a statement's text says about it.
+pub(super) struct Known {
+    pub class: Class,
+    /// What its comments choose.
     pub hint: Choice,
+    pub ties: Ties,
+}
+
+impl Known {
+    pub fn of(understood: Understood) -> Result<Self, SqlError> {
+        let Understood { class, hint, ties } = understood;
+        let hint = hint.map_err(SqlError::bad_choice)?;
+        Ok(Self { class, hint, ties })
+    }
+}
+
+pub(super) struct Statement<'a> {
+    pub known: &'a Known,
     pub sql: &'a str,
 }
 
@@ -33,8 +48,9 @@ impl Session {
         statement: Statement<'_>,
         mut work: Work,
     ) -> Result<(), Fault> {
-        self.promise(statement.hint);
-        match statement.class {
+        self.promise(statement.known.hint);
+        self.tie(statement.known.ties)?;
+        match &statement.known.class {
             Class::Kill { query_only, id } => return self.kill(*query_only, *id, work).await,
             Class::Set(items) => return self.set(items, statement.sql, work).await,
             Class::Use(name) => return self.use_database(name, &mut work).await,
@@ -43,7 +59,7 @@ impl Session {
                 consistent_snapshot,
             } => {
                 return self
-                    .begin(*read_only, *consistent_snapshot, statement.hint, work)
+                    .begin(*read_only, *consistent_snapshot, statement.known.hint, work)
                     .await;
             }
             _ => {}
@@ -53,7 +69,7 @@ impl Session {
             Tx::OnMaster => self.in_master_transaction(statement, &mut work).await,
             Tx::Pending => self.first_in_read_only(statement, &mut work).await,
             Tx::OnSatellite(id) => self.in_read_only(id, statement, work).await,
-            Tx::Lost => self.in_lost(statement.class).await,
+            Tx::Lost => self.in_lost(&statement.known.class).await,
         }
     }
 
@@ -74,7 +90,7 @@ impl Session {
     }
 
     async fn outside(&mut self, statement: Statement<'_>, mut work: Work) -> Result<(), Fault> {
-        match statement.class {
+        match &statement.known.class {
             Class::Read if self.may_read_alone() => {
                 self.read(&mut work, &[]).await?;
                 self.state.next = Next::default();
@@ -101,6 +117,15 @@ impl Session {
         }
     }
 
+    /// Waits for a turn on the master. Who holds something there, which others may wait for, never has to.
+    async fn queue_for_master(&mut self, work: &Work) -> Result<(), SqlError> {
+        if self.state.sticky.is_some() || self.leave.is_some() || !work.repeatable() {
+            return Ok(());
+        }
+        let master = self.shared.gate.servers.master.clone();
+        self.queue(&master).await
+    }
+
     /// A read outside a transaction: not if autocommit is off and it would begin a read-write one.
     pub(super) fn may_read_alone(&self) -> bool {
         self.satellites_allowed() && (self.state.autocommit || self.state.declared_read_only())
@@ -111,6 +136,7 @@ impl Session {
         if told != Told::OwnChange {
             self.before_master().await?;
         }
+        self.queue_for_master(work).await?;
         self.tell_next_to_master().await?;
         self.shared.metrics.master_statements.inc();
         self.on_master(work, told).await.map(drop)
@@ -119,12 +145,13 @@ impl Session {
     /// Waits until the master shows what the session has seen elsewhere.
     pub(super) async fn before_master(&self) -> Result<(), SqlError> {
         let gate = &self.shared.gate;
-        gate.before_master(&self.state.seen, self.policy.level)
-            .await
+        let shown = gate.before_master(&self.state.seen, self.policy.level);
+        patiently(&self.entry, shown).await?
     }
 
     async fn pin(&mut self, reason: &'static str, work: &mut Work) -> Result<(), Fault> {
         self.before_master().await?;
+        self.queue_for_master(work).await?;
         self.tell_next_to_master().await?;
         self.shared.metrics.master_statements.inc();
         // Pinned even if it fails: half of it may have been done.
@@ -191,7 +218,7 @@ impl Session {
         statement: Statement<'_>,
         work: &mut Work,
     ) -> Result<(), Fault> {
-        let class = statement.class;
+        let class = &statement.known.class;
         self.shared.metrics.master_statements.inc();
         if let Class::Pin(reason) = class {
             self.state.sticky = Some(reason);
@@ -216,7 +243,7 @@ impl Session {
         work: &mut Work,
     ) -> Result<(), Fault> {
         let opening = vec![BEGIN_READ_ONLY.to_owned()];
-        match statement.class {
+        match &statement.known.class {
             Class::Read if self.satellites_allowed() => self.read(work, &opening).await.map(drop),
             Class::InTransaction if self.satellites_allowed() => {
                 let answer = self.read(work, &opening).await?;
@@ -252,7 +279,7 @@ impl Session {
         statement: Statement<'_>,
         mut work: Work,
     ) -> Result<(), Fault> {
-        match statement.class {
+        match &statement.known.class {
             Class::InTransaction => {
                 let opening = self.state.opening.clone();
                 let answer = self.on_satellite(id, &mut work, Told::Nothing).await?;
@@ -262,7 +289,7 @@ impl Session {
             Class::Read | Class::ShowWarnings => {
                 let answer = self.on_satellite(id, &mut work, Told::Data).await?;
                 let moved = self.state.tx != Tx::OnSatellite(id);
-                if answer.error.is_none() && *statement.class == Class::Read && !moved {
+                if answer.error.is_none() && statement.known.class == Class::Read && !moved {
                     self.count_read(id);
                 }
                 Ok(())
@@ -324,13 +351,12 @@ impl Session {
     /// COM_STMT_PREPARE: where the statement would run, but no transaction begins.
     pub(super) async fn prepare_somewhere(
         &mut self,
-        class: &Class,
-        hint: Choice,
+        known: &Known,
         work: &mut Work,
     ) -> Result<Option<u16>, Fault> {
-        self.promise(hint);
+        self.promise(known.hint);
         debug_assert!(matches!(work.shape(), Shape::Prepare { .. }));
-        let reads = *class == Class::Read;
+        let reads = known.class == Class::Read;
         let answer = match self.state.tx {
             Tx::OnSatellite(id) if reads => self.on_satellite(id, work, Told::Nothing).await?,
             Tx::Pending if reads => self.read(work, &[]).await?,

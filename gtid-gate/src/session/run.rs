@@ -6,11 +6,10 @@ use super::relay::{Answer, OnRefusal, RelayError, relay};
 use super::state::Tx;
 use super::work::{SendError, Work, send};
 use super::{Fault, Session};
-use crate::backend::{Backend, BackendStatement, Wish};
+use crate::backend::{Backend, Socket, Wish};
 use crate::error::{BackendError, PacketError, SqlError};
 use crate::gate::Told;
-use crate::response::Shape;
-use crate::servers::{Role, Server};
+use crate::servers::{Role, Room, Server};
 use crate::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS};
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,23 +34,31 @@ impl Session {
             capabilities: self.client.capabilities,
             charset: self.charset,
             database: self.state.database.as_deref(),
-            account: Some(&self.account),
+            attributes: &self.attributes,
+            tls: self.client.secure.then_some(&self.shared.tls_to_servers),
+            socket: Socket::For(&self.account),
         }
     }
 
-    pub(super) async fn connect(&self, server: &Arc<Server>) -> Result<Backend, BackendError> {
-        let mut backend =
-            Backend::connect(server, self.wish(), self.shared.config.connect_timeout).await?;
+    pub(super) async fn connect(
+        &self,
+        server: &Arc<Server>,
+        room: Room,
+    ) -> Result<Backend, BackendError> {
+        let within = self.shared.config.connect_timeout;
+        let mut backend = Backend::connect(server, self.wish(), within).await?;
+        backend.room = Some(room);
         if server.role == Role::Satellite {
-            backend.make_read_only().await?;
+            let within = self.shared.config.server_timeout;
+            bounded(within, backend.make_read_only()).await?;
         }
-        backend.count();
         Ok(backend)
     }
 
     /// Repeats on a server what the session has set elsewhere.
     pub(super) async fn make_ready(&self, backend: &mut Backend) -> Result<(), BackendError> {
-        for setting in self.state.settings_after(backend.replayed) {
+        let role = backend.server.role;
+        for setting in self.state.settings_after(backend.replayed, role) {
             backend.query(&setting.sql).await?;
         }
         backend.replayed = self.state.order();
@@ -103,24 +110,13 @@ impl Session {
             0
         };
         let client = &mut self.client.conn;
-        let answer = relay(
-            client,
-            backend,
-            &self.entry,
-            work.shape(),
-            extra,
-            on_refusal,
-        )
-        .await;
+        let turn = &mut self.turn;
+        let shape = work.shape();
+        let answer = relay(client, backend, &self.entry, turn, shape, extra, on_refusal).await;
+        self.turn = None;
         let answer = answer.map_err(Failed::Relay)?;
-        if let (Shape::Prepare { id }, Some(prepared)) = (work.shape(), answer.prepared) {
-            backend.statements.insert(
-                id,
-                BackendStatement {
-                    id: prepared.server_id,
-                    types: 0,
-                },
-            );
+        if let (Work::Prepare { key, .. }, Some(prepared)) = (&*work, answer.prepared) {
+            backend.add_statement(*key, prepared.server_id);
         }
         Ok(answer)
     }
@@ -134,6 +130,8 @@ impl Session {
         };
         self.answered_by(&backend.server, &backend.incarnation, told);
         self.last_status = answer.status.unwrap_or_default();
+        self.state.last_warned = answer.warned || answer.error.is_some();
+        self.state.inserted |= answer.inserted && backend.server.role == Role::Master;
         let Some(status) = answer.status else { return };
         let open = status & STATUS_IN_TRANS != 0;
         let here = match backend.server.role {
@@ -163,12 +161,13 @@ impl Session {
                 "lost the connection to the master",
             )));
         }
-        let within = self.shared.config.connect_timeout + self.shared.config.server_timeout;
+        let connected = match existing {
+            Some(backend) => Ok(backend),
+            None => self.connection(&self.shared.gate.servers.master).await,
+        };
+        let mut backend = connected.map_err(|error| self.no_master(error))?;
+        let within = self.shared.config.server_timeout;
         let readying = async {
-            let mut backend = match existing {
-                Some(backend) => backend,
-                None => self.connect(&self.shared.gate.servers.master).await?,
-            };
             let ready = self.make_ready(&mut backend).await;
             Ok((backend, ready))
         };

@@ -115,8 +115,21 @@ impl Session {
                 let value = literal(&value);
                 self.keep_setting(name, &value);
             }
-            SetItem::TransactionReadOnlySession(read_only) => self.state.read_only = *read_only,
-            SetItem::IsolationSession(level) => self.state.serializable = level == "SERIALIZABLE",
+            SetItem::TransactionReadOnlySession(read_only) => {
+                self.state.read_only = *read_only;
+                let mode = if *read_only {
+                    "READ ONLY"
+                } else {
+                    "READ WRITE"
+                };
+                let sql = format!("SET SESSION TRANSACTION {mode}");
+                self.state.keep_on_master("transaction_read_only", sql);
+            }
+            SetItem::IsolationSession(level) => {
+                self.state.serializable = level == "SERIALIZABLE";
+                let sql = format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}");
+                self.state.keep_on_master("transaction_isolation", sql);
+            }
             SetItem::Names { charset, collation } => {
                 let collate = collation
                     .as_ref()

@@ -3,6 +3,7 @@
 use crate::classify::is_system_schema;
 use crate::gate::Seen;
 use crate::policy::Choice;
+use crate::servers::Role;
 use crate::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS, STATUS_IN_TRANS_READONLY};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct Setting {
     pub order: u64,
     pub name: String,
     pub sql: String,
+    /// Satellites are not told.
+    pub master_only: bool,
 }
 
 /// What `SET TRANSACTION` (without SESSION) said about the next transaction.
@@ -56,6 +59,14 @@ pub struct State {
     pub last_server: Option<usize>,
     /// What the session chose for its reads.
     pub choice: Choice,
+    /// The session keeps its connections from now on: it asked about one of them.
+    pub stays: bool,
+    /// The statement before left warnings or an error, about which the client may ask.
+    pub last_warned: bool,
+    /// The connection of the statement before was handed over.
+    pub handed_over: bool,
+    /// LAST_INSERT_ID() may have a new value on the master.
+    pub inserted: bool,
 }
 
 impl State {
@@ -77,6 +88,10 @@ impl State {
             seen: Seen::default(),
             last_server: None,
             choice: Choice::default(),
+            stays: false,
+            last_warned: false,
+            handed_over: false,
+            inserted: false,
         }
     }
 
@@ -111,22 +126,37 @@ impl State {
 
     /// Keeps a setting for further servers, in order, the last one of each name; returns its order.
     pub fn keep(&mut self, name: &str, sql: String) -> u64 {
+        self.keep_setting(name, sql, false)
+    }
+
+    /// The same, for further connections to the master.
+    pub fn keep_on_master(&mut self, name: &str, sql: String) {
+        self.keep_setting(name, sql, true);
+    }
+
+    fn keep_setting(&mut self, name: &str, sql: String, master_only: bool) -> u64 {
         self.settings.retain(|s| s.name != name);
         self.order += 1;
         self.settings.push(Setting {
             order: self.order,
             name: name.to_owned(),
             sql,
+            master_only,
         });
         self.order
     }
 
-    /// Settings that a server which has those up to `order` still lacks.
-    pub fn settings_after(&self, order: u64) -> Vec<Setting> {
+    /// Settings that a server of this role which has those up to `order` still lacks.
+    pub fn settings_after(&self, order: u64, role: Role) -> impl Iterator<Item = &Setting> {
         self.settings
             .iter()
-            .filter(|s| s.order > order)
-            .cloned()
+            .filter(move |s| s.order > order && (role == Role::Master || !s.master_only))
+    }
+
+    /// All that a server of this role is told, in order.
+    pub fn settings_on(&self, role: Role) -> Vec<String> {
+        self.settings_after(0, role)
+            .map(|s| s.sql.clone())
             .collect()
     }
 
@@ -163,9 +193,14 @@ mod tests {
         state.keep("a", "SET a=1".into());
         let b = state.keep("b", "SET b=1".into());
         state.keep("a", "SET a=2".into());
-        let sql = |s: Vec<Setting>| s.into_iter().map(|s| s.sql).collect::<Vec<_>>();
-        assert_eq!(sql(state.settings_after(0)), ["SET b=1", "SET a=2"]);
-        assert_eq!(sql(state.settings_after(b)), ["SET a=2"]);
+        state.keep_on_master("c", "SET c=1".into());
+        let sql = |order, role| -> Vec<_> {
+            let settings = state.settings_after(order, role);
+            settings.map(|s| s.sql.as_str()).collect()
+        };
+        assert_eq!(sql(0, Role::Satellite), ["SET b=1", "SET a=2"]);
+        assert_eq!(sql(b, Role::Satellite), ["SET a=2"]);
+        assert_eq!(sql(b, Role::Master), ["SET a=2", "SET c=1"]);
     }
 
     #[test]
@@ -176,7 +211,11 @@ mod tests {
         state.keep("a", "SET a=1".into());
         state.reset();
         assert_eq!(state.database.as_deref(), Some("db"));
-        assert!(state.autocommit && state.sticky.is_none() && state.settings_after(0).is_empty());
+        assert!(
+            state.autocommit
+                && state.sticky.is_none()
+                && state.settings_on(Role::Master).is_empty()
+        );
     }
 
     #[test]

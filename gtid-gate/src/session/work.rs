@@ -3,7 +3,7 @@
 //! Must never: be sent a second time unless it can be, whole and without effect.
 
 use super::prepared::Execution;
-use crate::backend::Backend;
+use crate::backend::{Backend, StatementKey};
 use crate::error::{BackendError, PacketError};
 use crate::packet::{Conn, MAX_PAYLOAD};
 use crate::response::Shape;
@@ -31,6 +31,12 @@ pub enum Work {
         request: Request,
         shape: Shape,
     },
+    /// COM_STMT_PREPARE, as it is: the client's id and the servers' name of the statement.
+    Prepare {
+        request: Request,
+        id: u32,
+        key: StatementKey,
+    },
     Execute(Execution),
 }
 
@@ -45,6 +51,7 @@ impl Work {
     pub fn shape(&self) -> Shape {
         match self {
             Self::Plain { shape, .. } => *shape,
+            Self::Prepare { id, .. } => Shape::Prepare { id: *id },
             Self::Execute(_) => Shape::Results,
         }
     }
@@ -52,7 +59,7 @@ impl Work {
     /// Whether it is here whole, so that another server can be tried.
     pub fn repeatable(&self) -> bool {
         match self {
-            Self::Plain { request, .. } => !request.continued,
+            Self::Plain { request, .. } | Self::Prepare { request, .. } => !request.continued,
             Self::Execute(execution) => !execution.continued,
         }
     }
@@ -83,7 +90,7 @@ pub async fn send(
     backend.conn.begin();
     let continued = work.continued();
     let payload = match work {
-        Work::Plain { request, .. } => &request.payload[..],
+        Work::Plain { request, .. } | Work::Prepare { request, .. } => &request.payload[..],
         Work::Execute(execution) => execution.queue_for(backend),
     };
     if !continued {

@@ -1,0 +1,293 @@
+//! Turns and connections: what there is a limited number of on each server, and how sessions share it.
+//!
+//! While a server has room for connections, a session keeps its own. Once it has none, sessions hand theirs over between
+//! two statements, and idle ones are asked for theirs, unless something of the session lives there: a transaction, a
+//! cursor, a temporary table, warnings that it may ask for.
+//! Must never: hand a connection over that a session still needs, or show one session what another left there.
+
+use super::state::Tx;
+use super::{Fault, Session};
+use crate::backend::Backend;
+use crate::classify::Ties;
+use crate::error::{BackendError, SqlError};
+use crate::registry::Entry;
+use crate::servers::{Identity, Idle, Offer, Role, Room, Server, Wanted};
+use crate::session::run::bounded;
+use crate::shared::Shared;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// Prepared statements that a connection keeps when it is handed over.
+const MOST_STATEMENTS: usize = 100;
+
+/// Waits for something of the gate's own, unless the session is told to stop waiting.
+pub(super) async fn patiently<T>(
+    entry: &Entry,
+    waiting: impl Future<Output = T>,
+) -> Result<T, SqlError> {
+    tokio::select! {
+        biased;
+        done = waiting => Ok(done),
+        () = entry.interrupted.notified() => Err(SqlError::interrupted()),
+        () = entry.killed.notified() => {
+            // For the session itself, which ends once this is told.
+            entry.killed.notify_one();
+            Err(SqlError::interrupted())
+        }
+    }
+}
+
+/// Room for one connection more, asked from idle sessions if there is none.
+pub(crate) async fn room(shared: &Shared, server: &Arc<Server>) -> Result<Room, BackendError> {
+    let started = Instant::now();
+    loop {
+        if let Some(room) = server.pool.room() {
+            return Ok(room);
+        }
+        shared.registry.ask_back(server.id);
+        let freed = wait_for_freed(shared, server, started).await;
+        freed.map_err(|()| too_many(shared, server))?;
+    }
+}
+
+async fn wait_for_freed(shared: &Shared, server: &Server, started: Instant) -> Result<(), ()> {
+    let left = shared.config.queue.saturating_sub(started.elapsed());
+    let freed = tokio::time::timeout(left, server.pool.freed()).await;
+    freed.map_err(|_| ())
+}
+
+fn too_many(shared: &Shared, server: &Server) -> BackendError {
+    let kinds = &shared.metrics.overloads;
+    kinds.with_label_values(&["connections"]).inc();
+    BackendError::Busy(SqlError::gate(format_args!(
+        "{} is overloaded: all of its {} connections are in use, none became free within {} ms",
+        server.name,
+        server.pool.limit(),
+        shared.config.queue.as_millis()
+    )))
+}
+
+impl Session {
+    /// Waits until it is this statement's turn on the server; kept until its answer is through.
+    pub(super) async fn queue(&mut self, server: &Arc<Server>) -> Result<(), SqlError> {
+        self.turn = None;
+        if let Some(place) = server.places.try_take() {
+            self.turn = Some(place);
+            return Ok(());
+        }
+        let metrics = &self.shared.metrics;
+        let (within, started) = (self.shared.config.queue, Instant::now());
+        let turn = tokio::time::timeout(within, server.places.take());
+        let turn = patiently(&self.entry, turn).await?;
+        metrics
+            .queue_seconds
+            .observe(started.elapsed().as_secs_f64());
+        self.turn = turn.unwrap_or(None);
+        if self.turn.is_some() {
+            return Ok(());
+        }
+        metrics.overloads.with_label_values(&["running"]).inc();
+        Err(SqlError::gate(format_args!(
+            "{} is overloaded: not this statement's turn within {} ms ({} run at a time, {} wait)",
+            server.name,
+            within.as_millis(),
+            server.places.limit(),
+            server.places.queued()
+        )))
+    }
+
+    /// A statement that needs the session's own connections.
+    pub(super) fn tie(&mut self, ties: Ties) -> Result<(), SqlError> {
+        if ties == Ties::None {
+            return Ok(());
+        }
+        self.state.stays = true;
+        if ties == Ties::LooksBack && std::mem::take(&mut self.state.handed_over) {
+            return Err(SqlError::gate(
+                "the connection of the statement before was handed over for want of connections; \
+                 this session keeps its own from here on",
+            ));
+        }
+        Ok(())
+    }
+
+    fn identity(&self) -> Identity {
+        Identity {
+            user: self.user.clone(),
+            account: self.account.clone(),
+            password: self.password.clone(),
+            capabilities: self.client.capabilities,
+            charset: self.charset,
+            secure: self.client.secure,
+        }
+    }
+
+    /// A connection for this session: its own of before, another's, or a new one.
+    pub(super) async fn connection(&self, server: &Arc<Server>) -> Result<Backend, BackendError> {
+        let identity = self.identity();
+        let settings = self.state.settings_on(server.role);
+        let started = Instant::now();
+        loop {
+            let wanted = Wanted {
+                identity: &identity,
+                owner: self.life,
+                settings: &settings,
+                has_database: self.state.database.is_some(),
+            };
+            match server.pool.offer(&wanted) {
+                Offer::Idle(idle) => {
+                    if let Some(backend) = self.take_over(*idle, &settings).await {
+                        return Ok(backend);
+                    }
+                }
+                Offer::Room(room) => return self.connect(server, room).await,
+                Offer::Full => {
+                    self.shared.registry.ask_back(server.id);
+                    let freed = wait_for_freed(&self.shared, server, started);
+                    let freed = patiently(&self.entry, freed).await;
+                    freed
+                        .map_err(BackendError::Busy)?
+                        .map_err(|()| too_many(&self.shared, server))?;
+                }
+            }
+        }
+    }
+
+    /// Nothing if it is of no use any more.
+    async fn take_over(&self, idle: Idle, settings: &[String]) -> Option<Backend> {
+        let mut backend = idle.backend;
+        if backend.conn.is_closed() || backend.losses.has_changed().unwrap_or(true) {
+            return None;
+        }
+        if idle.owner == self.life {
+            return Some(backend);
+        }
+        let as_wanted = idle.settings.as_deref() == Some(settings);
+        if backend.server.role == Role::Satellite && as_wanted {
+            backend.replayed = self.state.order();
+            return Some(backend);
+        }
+        let within = self.shared.config.server_timeout;
+        bounded(within, backend.reset()).await.ok()?;
+        Some(backend)
+    }
+
+    /// Whether something of this session lives on its connection to the server, so that others can't have it even if they
+    /// ask. `cursors`: the servers that hold any.
+    fn lives_on(&self, server: &Server, cursors: &[usize]) -> bool {
+        let here = match server.role {
+            Role::Master => self.state.depends_on_master() || self.leave.is_some(),
+            Role::Satellite => self.state.tx == Tx::OnSatellite(server.id),
+        };
+        here || self.state.stays || cursors.contains(&server.id)
+    }
+
+    /// The same, or something that the client may ask about: kept unless somebody asks for the connection.
+    fn keeps(&self, server: &Server, cursors: &[usize], asked: bool) -> bool {
+        let warned = self.state.last_warned && self.state.last_server == Some(server.id);
+        self.lives_on(server, cursors) || (warned && !asked)
+    }
+
+    /// Gives back what others need more. Called between two commands. `asked`: somebody waits for one.
+    pub(super) async fn hand_over(&mut self, asked: bool) {
+        let tight = |b: &Backend| b.server.pool.is_tight();
+        let satellites: Vec<usize> = self
+            .satellites
+            .iter()
+            .filter(|(_, b)| tight(b))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in satellites {
+            if let Some(backend) = self.satellites.remove(&id)
+                && let Some(kept) = self.give_unless_kept(backend, asked)
+            {
+                self.satellites.insert(id, kept);
+            }
+        }
+        if let Some(master) = self.master.take_if(|b| tight(b)) {
+            self.master = self.give_master(master, asked).await;
+        }
+    }
+
+    async fn give_master(&mut self, mut master: Backend, asked: bool) -> Option<Backend> {
+        let cursors = self.statements.cursors();
+        if self.keeps(&master.server, &cursors, asked) {
+            return Some(master);
+        }
+        if std::mem::take(&mut self.state.inserted) {
+            let within = self.shared.config.server_timeout;
+            let asked = bounded(within, master.query("SELECT LAST_INSERT_ID()")).await;
+            // Without an answer the connection is of no use to anybody.
+            let asked = asked.ok()?;
+            let id = asked.text(0, 0).unwrap_or("0").to_owned();
+            let was_ready = master.replayed == self.state.order();
+            self.state
+                .keep_on_master("last_insert_id", format!("SET last_insert_id = {id}"));
+            if was_ready {
+                master.replayed = self.state.order();
+            }
+        }
+        self.give_unless_kept(master, asked)
+    }
+
+    /// The connection, if it has to stay.
+    fn give_unless_kept(&mut self, mut backend: Backend, asked: bool) -> Option<Backend> {
+        let server = backend.server.clone();
+        let cursors = self.statements.cursors();
+        if self.keeps(&server, &cursors, asked) {
+            return Some(backend);
+        }
+        self.state.handed_over |= self.state.last_server == Some(server.id);
+        let ready = backend.replayed == self.state.order();
+        let settings = ready.then(|| self.state.settings_on(server.role));
+        backend.trim_statements(MOST_STATEMENTS);
+        self.shared.metrics.handed_over.inc();
+        server.pool.give(Idle {
+            backend,
+            identity: self.identity(),
+            owner: self.life,
+            settings,
+        });
+        None
+    }
+
+    /// Says which servers could have their connections back while the session waits for its client.
+    pub(super) fn offer_while_idle(&mut self) {
+        let cursors = self.statements.cursors();
+        let held = self.satellites.values().chain(&self.master);
+        let spare = held.filter(|b| !self.lives_on(&b.server, &cursors));
+        let mask = spare.fold(0, |mask, b| mask | Entry::bit(b.server.id));
+        self.entry.idle(mask);
+    }
+
+    /// Waits for the first bytes of a command; meanwhile the session gives connections back when it is asked.
+    pub(super) async fn wait_for_client(&mut self) -> Result<(), Fault> {
+        let entry = self.entry.clone();
+        self.offer_while_idle();
+        while self.client.conn.buffered().is_empty() {
+            let draining = self.shared.draining.clone();
+            tokio::select! {
+                biased;
+                filled = self.client.conn.fill() => filled?,
+                () = entry.asked_back.notified() => {
+                    self.hand_over(true).await;
+                    self.show_master();
+                    self.offer_while_idle();
+                }
+                () = entry.killed.notified() => return Err(Fault::Gone),
+                () = crate::shared::told_to_stop(draining) => {
+                    return Err(Fault::Fatal(SqlError::shutdown()));
+                }
+            }
+        }
+        entry.idle(0);
+        Ok(())
+    }
+
+    /// Which of the master's connections is this session's, for KILL.
+    pub(super) fn show_master(&self) {
+        let on_master = self.master.as_ref().map_or(0, |b| b.thread_id);
+        self.entry.on_master.store(on_master, Ordering::Relaxed);
+    }
+}
