@@ -17,9 +17,13 @@ use std::error::Error;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+
+/// After this long a connection between two sessions is not needed.
+const UNNEEDED: Duration = Duration::from_secs(5);
 
 pub fn serve(config: Config) -> ExitCode {
     let filter = tracing_subscriber::EnvFilter::new(&config.log);
@@ -53,6 +57,7 @@ async fn run(config: Config) -> Result<(), Box<dyn Error>> {
     let shared = Arc::new(assemble(config, draining)?);
     tracing::info!(listen = %clients.local_addr()?, proxies = %proxies.local_addr()?, status = %status.local_addr()?, "serving");
     let http = tokio::spawn(admin::run(status, shared.clone()));
+    tokio::spawn(close_idle(shared.clone()));
     let serving = tokio::spawn(server::run(clients, shared.clone(), false));
     let serving_proxies = tokio::spawn(server::run(proxies, shared, true));
     stop_requested().await?;
@@ -100,6 +105,15 @@ fn assemble(config: Config, draining: watch::Receiver<bool>) -> Result<Shared, B
         exchange_key,
         draining,
     })
+}
+
+/// Connections that were handed over and that nobody took are closed after a while.
+async fn close_idle(shared: Arc<Shared>) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let all = shared.gate.servers.all();
+        all.iter().for_each(|s| s.pool.close_idle(UNNEEDED));
+    }
 }
 
 async fn stop_requested() -> std::io::Result<()> {

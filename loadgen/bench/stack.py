@@ -18,6 +18,7 @@ DUMP_THREADS = """SELECT PROCESSLIST_USER, THREAD_OS_ID FROM performance_schema.
 REPLICA_USER, CAPTURE_USER = "multimed_bench", "multimed_capture"
 CATCH_UP_SECONDS = 300
 HTTP_SECONDS = 5
+SPARE_CONNECTIONS = 50
 
 
 class Stack:
@@ -72,6 +73,15 @@ class Stack:
         text = self._sessions[service].value("SELECT @@global.gtid_executed")
         part = next((part for part in text.replace("\\n", "").split(",") if part.strip().startswith(self.uuid)), "")
         return int(part.rpartition(":")[2].rpartition("-")[2] or 0)
+
+    def await_room(self, service, connections, seconds=CATCH_UP_SECONDS):
+        """Until the server can take so many connections more: those who were there before may still hold some."""
+        ask = self._sessions[service].value
+        limit, deadline = int(ask("SELECT @@max_connections")), time.monotonic() + seconds
+        while int(ask("SELECT COUNT(*) FROM performance_schema.processlist")) + connections + SPARE_CONNECTIONS > limit:
+            if time.monotonic() > deadline:
+                raise OSError(f"{service} has no room for {connections} connections after {seconds} s")
+            time.sleep(.1)
 
     def await_position(self, service, number, seconds=CATCH_UP_SECONDS):
         """Returns when the server has executed the master's transactions up to this number."""

@@ -10,6 +10,7 @@ use crate::backend::Backend;
 use crate::scramble::{self, Password};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 /// Who logged in, and with what: only the same may take a connection over.
@@ -47,6 +48,7 @@ pub struct Idle {
     pub owner: u64,
     /// The settings that are in place, in their order, if that is known.
     pub settings: Option<Vec<String>>,
+    pub since: Instant,
 }
 
 /// Who asks for a connection.
@@ -194,6 +196,15 @@ impl Pool {
     /// Until something may have become free.
     pub async fn freed(&self) {
         self.freed.notified().await;
+    }
+
+    /// Closes what nobody has needed for this long.
+    pub fn close_idle(&self, longer: Duration) {
+        let mut inner = lock(&self.inner);
+        let unneeded = |i: &mut Idle| i.since.elapsed() > longer;
+        let closed: Vec<Idle> = inner.idle.extract_if(.., unneeded).collect();
+        drop(inner);
+        closed.into_iter().for_each(close);
     }
 
     /// Closes what lies there: the server is not the one any more that they were made for.

@@ -248,6 +248,7 @@ impl Session {
             identity: self.identity(),
             owner: self.life,
             settings,
+            since: Instant::now(),
         });
         None
     }

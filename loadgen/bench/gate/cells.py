@@ -77,6 +77,7 @@ class Cells:
     def _read(self, cell, contender, seconds):
         report = self._folder / "report.json"
         report.unlink(missing_ok=True)
+        self._stack.await_room("satellite-1", cell.connections)
         script, work = script_of(cell, self._settings)
         running = subprocess.Popen(
             self._sysbench.command(script, contender.host, *work, *options_of(cell, contender, seconds), f"--report={report}", "run"),
