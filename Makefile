@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Variables given on the command line reach the scripts through the environment.
 export
 
-.PHONY: help demo up stop down status layout images engine user import compare verify test chaos bench-replication bench-gate clean
+.PHONY: help demo up stop down status layout images engine user import compare verify test chaos fuzz bench-replication bench-gate clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -50,6 +50,9 @@ test: ## run every test: unit, property, integration; prints one closing line
 
 chaos: ## faults at random under load, on the test stack: MINUTES=10 SEED=random (again) FAULTS=all
 	@tests/run chaos
+
+fuzz: ## feed the gate's parsers and classifier hostile input, guided by coverage: FUZZ_SECONDS=60 each
+	@gtid-gate/fuzz/run
 
 bench-replication: ## measure lag, throughput and CPU of our replication against MySQL's own, on a stack of its own
 	@loadgen/bench-replication

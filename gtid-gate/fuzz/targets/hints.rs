@@ -1,0 +1,95 @@
+//! What people write to choose: hints, levels, addresses, settings.
+//!
+//! In: a text. Checked: no panic; what was understood says the same when it is written and read again, and keeps its bounds;
+//! a hint in a comment of a read is that hint and leaves it a read; no mistake shows the password.
+#![no_main]
+
+use gtid_gate::classify::{Class, classify_with_hints};
+use gtid_gate::config::{Address, Config};
+use gtid_gate::policy::{self, AfterWait, Choice, Level};
+use std::time::Duration;
+
+const SECRET: &str = "the gate's password";
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    for choice in [
+        Choice::parse(text).ok(),
+        policy::hint(text).and_then(Result::ok),
+    ]
+    .into_iter()
+    .flatten()
+    {
+        check_choice(choice);
+    }
+    if let Some(level) = policy::level(text) {
+        assert_eq!(policy::level(&level.to_string()), Some(level));
+    }
+    if let Ok(address) = text.parse::<Address>() {
+        assert!(address.port != 0);
+        assert_eq!(address.to_string().parse(), Ok(address));
+    }
+    let _ = (policy::variable(text), policy::after_wait(text));
+    check_comment(text);
+    check_settings(text);
+});
+
+fn check_choice(choice: Choice) {
+    assert!(choice.wait.is_none_or(|w| w <= Duration::from_secs(60)));
+    assert!(
+        !matches!(choice.level, Some(Level::Bounded(bound)) if bound > Duration::from_secs(3600))
+    );
+    assert_eq!(Choice::parse(&written(choice)), Ok(choice));
+    assert_eq!(
+        policy::hint(&format!(" MULTIMED: {} ", written(choice))),
+        Some(Ok(choice))
+    );
+    assert_eq!(choice.and_then(choice), choice);
+}
+
+fn written(choice: Choice) -> String {
+    let level = choice.level.map(|l| format!("consistency={l}"));
+    let wait = choice.wait.map(|w| format!("wait_ms={}", w.as_millis()));
+    let after_wait = choice.after_wait.map(|a| match a {
+        AfterWait::Master => "after_wait=master".to_owned(),
+        AfterWait::Error => "after_wait=error".to_owned(),
+    });
+    [level, wait, after_wait]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(",")
+}
+
+fn check_comment(text: &str) {
+    let is_plain_comment = !text.contains("*/")
+        && !text.contains('\0')
+        && !text.starts_with(['!', '+'])
+        && !text.starts_with("M!");
+    if is_plain_comment {
+        let expected = policy::hint(text).unwrap_or(Ok(Choice::default()));
+        assert_eq!(
+            classify_with_hints(&format!("SELECT 1 /*{text}*/")),
+            (Class::Read, expected)
+        );
+    }
+}
+
+/// The text as the value of each setting in turn would say little more than as the value of all that are not numbers.
+fn check_settings(text: &str) {
+    let read = Config::read(&|name| match name {
+        "GATE_PASSWORD" => Some(SECRET.to_owned()),
+        "GATE_WORKERS" => Some("1".to_owned()),
+        _ if name.ends_with("_FILE") => None,
+        "GATE_SATELLITES" | "GATE_USERS" | "GATE_CONSISTENCY" | "GATE_AFTER_WAIT"
+        | "GATE_MASTER" => Some(text.to_owned()),
+        "GATE_WAIT_MS" | "GATE_LISTEN" => text.split(';').next_back().map(str::to_owned),
+        _ => None,
+    });
+    match read {
+        Ok(config) => config.users.into_values().for_each(check_choice),
+        Err(mistakes) => {
+            assert!(!mistakes.is_empty());
+            assert!(text.contains(SECRET) || !mistakes.concat().contains(SECRET));
+        }
+    }
+}
