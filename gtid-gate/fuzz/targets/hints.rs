@@ -4,7 +4,7 @@
 //! a hint in a comment of a read is that hint and leaves it a read; no mistake shows the password.
 #![no_main]
 
-use gtid_gate::classify::{Class, classify_with_hints};
+use gtid_gate::classify::{Class, understand};
 use gtid_gate::config::{Address, Config};
 use gtid_gate::policy::{self, AfterWait, Choice, Level};
 use std::time::Duration;
@@ -67,10 +67,8 @@ fn check_comment(text: &str) {
         && !text.starts_with("M!");
     if is_plain_comment {
         let expected = policy::hint(text).unwrap_or(Ok(Choice::default()));
-        assert_eq!(
-            classify_with_hints(&format!("SELECT 1 /*{text}*/")),
-            (Class::Read, expected)
-        );
+        let understood = understand(&format!("SELECT 1 /*{text}*/"));
+        assert_eq!((understood.class, understood.hint), (Class::Read, expected));
     }
 }
 
