@@ -219,6 +219,6 @@ fn describe(server: &Server, shared: &Shared) -> Value {
         "limits": { "running": limits.running, "connections": limits.connections },
         "lag_transactions": lag_transactions(master.as_deref(), position.as_deref()),
         "lag_ms": position.as_ref().map(|_| server.lag_ms.load(Ordering::Relaxed)),
-        "reads": shared.metrics.reads.with_label_values(&[&server.name]).get(),
+        "reads": shared.metrics.reads_of(&server.name).get(),
     })
 }

@@ -16,7 +16,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::watch;
 use tokio_rustls::TlsConnector;
 
 mod query;
@@ -90,8 +89,8 @@ pub struct Backend {
     pub replayed: u64,
     pub autocommit: bool,
     pub statements: HashMap<StatementKey, BackendStatement>,
-    /// Tells when the server's tracker finds it lost.
-    pub losses: watch::Receiver<u64>,
+    /// How often the server had been found lost when this connection began.
+    losses: u64,
     /// Its part of the connections that sessions may have; the gate's own have none.
     pub room: Option<Room>,
 }
@@ -101,14 +100,17 @@ impl Backend {
         server: &Arc<Server>,
         wish: Wish<'_>,
         within: Duration,
-    ) -> Result<Self, BackendError> {
+    ) -> Result<Box<Self>, BackendError> {
         let connecting = Self::connect_unbounded(server, wish);
         tokio::time::timeout(within, connecting)
             .await
             .map_err(|_| BackendError::Timeout)?
     }
 
-    async fn connect_unbounded(server: &Arc<Server>, wish: Wish<'_>) -> Result<Self, BackendError> {
+    async fn connect_unbounded(
+        server: &Arc<Server>,
+        wish: Wish<'_>,
+    ) -> Result<Box<Self>, BackendError> {
         if let Some(backend) = Self::connect_socket(server, wish).await {
             return Ok(backend);
         }
@@ -120,7 +122,7 @@ impl Backend {
     }
 
     /// Whatever is wrong with the socket, TCP says it better.
-    async fn connect_socket(server: &Arc<Server>, wish: Wish<'_>) -> Option<Self> {
+    async fn connect_socket(server: &Arc<Server>, wish: Wish<'_>) -> Option<Box<Self>> {
         let Socket::For(account) = wish.socket else {
             return None;
         };
@@ -135,7 +137,7 @@ impl Backend {
 
     /// A connection over what seems to be the server's socket, and the account that it became. Whose socket it is, only
     /// the connection's incarnation tells.
-    pub async fn over_socket(server: &Arc<Server>, wish: Wish<'_>) -> Option<(Self, String)> {
+    pub async fn over_socket(server: &Arc<Server>, wish: Wish<'_>) -> Option<(Box<Self>, String)> {
         let stream = UnixStream::connect(server.socket.as_ref()?).await.ok()?;
         let logging_in = Self::log_in(Conn::new(stream), Way::Socket, server, wish);
         logging_in.await.ok()
@@ -147,7 +149,7 @@ impl Backend {
         way: Way,
         server: &Arc<Server>,
         wish: Wish<'_>,
-    ) -> Result<(Self, String), BackendError> {
+    ) -> Result<(Box<Self>, String), BackendError> {
         let losses = server.losses();
         let greeting = greeting(&mut conn).await?;
         if !cap::shapes_agree(wish.capabilities, greeting.capabilities) {
@@ -161,7 +163,7 @@ impl Backend {
             way = Way::Tls;
         }
         log_in(&mut conn, way, &greeting, wish).await?;
-        let mut backend = Self {
+        let mut backend = Box::new(Self {
             conn,
             server: server.clone(),
             incarnation: Arc::from(""),
@@ -174,7 +176,7 @@ impl Backend {
             statements: HashMap::new(),
             losses,
             room: None,
-        };
+        });
         let mut account = String::new();
         if server.role == Role::Satellite || way == Way::Socket {
             (backend.incarnation, account) = backend.identify().await?;
@@ -270,6 +272,11 @@ impl Backend {
 
     pub async fn query(&mut self, sql: &str) -> Result<TextResult, BackendError> {
         query::run(&mut self.conn, self.deprecate_eof, sql).await
+    }
+
+    /// Whether the server's tracker has found it lost since.
+    pub fn is_lost(&self) -> bool {
+        self.server.losses() != self.losses
     }
 
     pub async fn quit(mut self) {

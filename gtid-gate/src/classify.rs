@@ -160,6 +160,6 @@ pub fn classify_bytes(sql: &[u8], charset: &str) -> Class {
 /// Schemas that differ from server to server. While one of them is the session's current schema, unqualified
 /// names mean its tables: then reads belong on the master.
 pub fn is_system_schema(schema: &str) -> bool {
-    select::SERVER_SCHEMAS.contains(&tokens::Lower::new(schema).as_str())
-        || schema.eq_ignore_ascii_case("information_schema")
+    let mut names = select::SERVER_SCHEMAS.iter().chain(&["information_schema"]);
+    names.any(|name| name.eq_ignore_ascii_case(schema))
 }

@@ -90,16 +90,16 @@ impl Gate {
     /// Leave for a read that has just arrived.
     pub async fn admit(&self, read: Request<'_>) -> Result<Leave, SqlError> {
         let level = read.policy.level;
-        self.metrics.levels.with_label_values(&[level.name()]).inc();
-        if read.policy.after_wait == AfterWait::Master && !self.has_live(read.excluded) {
-            return self.fall_back(read).await;
-        }
+        self.metrics.level(level).inc();
         if self.is_broken(Broken::Freshness) || level == Level::Eventual {
             let need = Need::default();
             return match self.pick(&need, read) {
                 Some(leave) => Ok(leave),
                 None => self.wait_then_pick(need, read).await,
             };
+        }
+        if read.policy.after_wait == AfterWait::Master && !self.has_live(read.excluded) {
+            return self.fall_back(read).await;
         }
         let need = match level {
             Level::Strong => None,
@@ -292,6 +292,9 @@ impl Gate {
     }
 
     async fn wait_then_pick(&self, need: Need, read: Request<'_>) -> Result<Leave, SqlError> {
+        if read.policy.after_wait == AfterWait::Master && !self.has_live(read.excluded) {
+            return self.fall_back(read).await;
+        }
         let started = Instant::now();
         let woken = Arc::new(Notify::new());
         let _waiting: Vec<Waiting> = usable(&self.servers.satellites(), read.excluded)

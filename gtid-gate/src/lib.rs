@@ -13,6 +13,7 @@
 
 pub mod admin;
 pub mod backend;
+pub mod bell;
 pub mod capability;
 pub mod classify;
 pub mod config;

@@ -42,7 +42,7 @@ pub struct Account {
     pub database: Option<String>,
     pub attributes: Vec<u8>,
     /// The connection that proved it, if one had to be made.
-    pub master: Option<Backend>,
+    pub master: Option<Box<Backend>>,
 }
 
 /// Why nobody came in. `Refused` still has to be told.
@@ -254,7 +254,7 @@ async fn verify(
     shared: &Shared,
     wanted: &Wanted,
     password: &Password,
-) -> Result<(Arc<str>, Backend), LoginError> {
+) -> Result<(Arc<str>, Box<Backend>), LoginError> {
     let wish = Wish {
         user: &wanted.user,
         password,

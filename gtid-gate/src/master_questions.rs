@@ -79,7 +79,7 @@ async fn run(
 /// A connection that went stale while idle must not cost its requests an error.
 async fn ask_again_if_stale(
     follower: &Follower,
-    connection: &mut Option<Backend>,
+    connection: &mut Option<Box<Backend>>,
 ) -> Result<Arc<Position>, Unanswered> {
     let was_open = connection.is_some();
     match ask(follower, connection).await {
@@ -94,7 +94,7 @@ async fn ask_again_if_stale(
 
 async fn ask(
     follower: &Follower,
-    connection: &mut Option<Backend>,
+    connection: &mut Option<Box<Backend>>,
 ) -> Result<Arc<Position>, BackendError> {
     let mut backend = match connection.take() {
         Some(backend) => backend,

@@ -2,6 +2,7 @@
 //!
 //! In: events of the other modules. Out: Prometheus text. Must never: have a label whose values clients choose.
 
+use crate::policy::Level;
 use prometheus::{
     Encoder, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
     Registry, TextEncoder,
@@ -9,9 +10,10 @@ use prometheus::{
 
 pub struct Metrics {
     registry: Registry,
-    pub reads: IntCounterVec,
+    reads: IntCounterVec,
     pub master_statements: IntCounter,
-    pub levels: IntCounterVec,
+    /// By `Level::index`.
+    levels: [IntCounter; Level::NAMES.len()],
     pub waits: IntCounter,
     pub wait_errors: IntCounter,
     pub wait_seconds: Histogram,
@@ -81,6 +83,10 @@ impl Maker {
     }
 }
 
+fn by_level(counters: &IntCounterVec) -> [IntCounter; Level::NAMES.len()] {
+    Level::NAMES.map(|name| counters.with_label_values(&[name]))
+}
+
 impl Metrics {
     pub fn new() -> Result<Self, prometheus::Error> {
         let m = Maker {
@@ -89,7 +95,7 @@ impl Metrics {
         Ok(Self {
             reads: m.counters("gtid_gate_reads_total", "Reads answered, text and prepared, by the server that answered", "server")?,
             master_statements: m.counter("gtid_gate_master_statements_total", "Statements run on the master because they are not reads for satellites")?,
-            levels: m.counters("gtid_gate_reads_by_level_total", "Reads and read-only transactions that asked for a server, by consistency level", "level")?,
+            levels: by_level(&m.counters("gtid_gate_reads_by_level_total", "Reads and read-only transactions that asked for a server, by consistency level", "level")?),
             wait_errors: m.counter("gtid_gate_wait_errors_total", "Reads refused because no satellite was fresh enough in time and they chose an error over the master")?,
             waits: m.counter("gtid_gate_waits_total", "Reads that had to wait because no satellite was fresh enough")?,
             wait_seconds: m.seconds("gtid_gate_wait_seconds", "How long those reads waited, in seconds")?,
@@ -112,6 +118,14 @@ impl Metrics {
             lag_milliseconds: m.gauges("gtid_gate_lag_milliseconds", "Age of the oldest master position that the server did not have at the last look, in milliseconds")?,
             registry: m.registry,
         })
+    }
+
+    pub fn level(&self, level: Level) -> &IntCounter {
+        &self.levels[level.index()]
+    }
+
+    pub fn reads_of(&self, server: &str) -> IntCounter {
+        self.reads.with_label_values(&[server])
     }
 
     /// A server that was removed is not shown any more.
@@ -143,7 +157,7 @@ mod tests {
     #[test]
     fn names_do_not_clash() {
         let metrics = Metrics::new().unwrap();
-        metrics.reads.with_label_values(&["satellite-1"]).inc();
+        metrics.reads_of("satellite-1").inc();
         let text = metrics.text().unwrap();
         assert!(
             text.contains("gtid_gate_reads_total{server=\"satellite-1\"} 1"),

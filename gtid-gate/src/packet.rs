@@ -6,10 +6,13 @@
 
 use crate::error::PacketError;
 use bytes::{Buf, BytesMut};
-use std::pin::Pin;
-use std::task::{Context, Waker};
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker, ready};
 use std::{io, time::Duration};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::{client, server};
 
 pub const HEADER: usize = 4;
 /// A payload of this size says that another packet continues it.
@@ -17,8 +20,39 @@ pub const MAX_PAYLOAD: usize = 0xff_ffff;
 const READ_AHEAD: usize = 16 * 1024;
 const LINGER: Duration = Duration::from_secs(1);
 
-pub trait Stream: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Sync + Unpin> Stream for T {}
+pub trait Stream: AsyncRead + AsyncWrite + Send + Sync + Unpin {
+    /// Whether it has something to be read, while nothing is expected: its end, or an announcement of it.
+    fn has_ended(&mut self) -> bool {
+        let mut context = Context::from_waker(Waker::noop());
+        let mut byte = [0];
+        let mut buffer = ReadBuf::new(&mut byte);
+        Pin::new(self)
+            .poll_read(&mut context, &mut buffer)
+            .is_ready()
+    }
+}
+
+/// Without a waker's being changed there and back again: asked before every statement.
+impl Stream for TcpStream {
+    fn has_ended(&mut self) -> bool {
+        is_readable(self.try_read(&mut [0]))
+    }
+}
+
+impl Stream for UnixStream {
+    fn has_ended(&mut self) -> bool {
+        is_readable(self.try_read(&mut [0]))
+    }
+}
+
+impl Stream for server::TlsStream<Rewound> {}
+impl Stream for client::TlsStream<Rewound> {}
+impl Stream for tokio::io::Empty {}
+impl Stream for tokio::io::DuplexStream {}
+
+fn is_readable(read: io::Result<usize>) -> bool {
+    read.map_or_else(|e| e.kind() != io::ErrorKind::WouldBlock, |_| true)
+}
 
 /// The first (usually only) packet of what was sent.
 pub struct Chunk {
@@ -60,13 +94,20 @@ impl Conn {
 
     /// Waits for more bytes. The end of the stream is an error.
     pub async fn fill(&mut self) -> io::Result<()> {
+        poll_fn(|context| self.poll_fill(context)).await
+    }
+
+    /// The same, to be waited for together with something else.
+    pub fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.inbound.capacity() - self.inbound.len() < READ_AHEAD / 4 {
             self.inbound.reserve(READ_AHEAD);
         }
-        match self.stream.read_buf(&mut self.inbound).await? {
-            0 => Err(io::ErrorKind::UnexpectedEof.into()),
-            _ => Ok(()),
-        }
+        let reading = pin!(self.stream.read_buf(&mut self.inbound));
+        Poll::Ready(match ready!(reading.poll(context)) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        })
     }
 
     async fn fill_to(&mut self, count: usize) -> io::Result<()> {
@@ -186,14 +227,8 @@ impl Conn {
     }
 
     /// Whether the peer has closed, as far as is known without waiting.
-    pub fn is_closed(&mut self) -> bool {
-        let mut context = Context::from_waker(Waker::noop());
-        let mut byte = [0];
-        let mut buffer = ReadBuf::new(&mut byte);
-        // Nothing was asked: whatever comes is the end, or an announcement of it.
-        Pin::new(&mut self.stream)
-            .poll_read(&mut context, &mut buffer)
-            .is_ready()
+    pub fn has_ended(&mut self) -> bool {
+        self.stream.has_ended()
     }
 
     pub async fn close(&mut self) {

@@ -172,13 +172,16 @@ fn millis(text: &str) -> Option<Duration> {
 }
 
 impl Level {
-    /// The name that metrics carry.
-    pub fn name(self) -> &'static str {
+    /// The names that metrics carry.
+    pub const NAMES: [&str; 4] = ["strong", "session", "bounded", "eventual"];
+
+    /// Where its name stands.
+    pub fn index(self) -> usize {
         match self {
-            Self::Strong => "strong",
-            Self::Session => "session",
-            Self::Bounded(_) => "bounded",
-            Self::Eventual => "eventual",
+            Self::Strong => 0,
+            Self::Session => 1,
+            Self::Bounded(_) => 2,
+            Self::Eventual => 3,
         }
     }
 }
@@ -187,7 +190,7 @@ impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bounded(bound) => write!(f, "bounded:{}", bound.as_millis()),
-            other => f.write_str(other.name()),
+            other => f.write_str(Self::NAMES[other.index()]),
         }
     }
 }

@@ -3,9 +3,10 @@
 //! Connection ids of the gate start high, so that none is ever taken for a connection id of a server.
 //! Must never: kill another user's connection, or one that no longer runs what was meant.
 
+use crate::bell::{ASKED_BACK, Bell, LOST, STOPPING};
 use crate::servers::{Server, lock};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Instant;
 use tokio::sync::Notify;
@@ -20,11 +21,9 @@ pub struct Entry {
     running: Mutex<Option<(Arc<Server>, u32)>>,
     /// The session's connection id on the master, which CONNECTION_ID() tells; 0 is none.
     pub on_master: AtomicU32,
-    pub killed: Notify,
+    pub bell: Bell,
     /// KILL QUERY of a statement that waits in the gate; only who waits hears it.
     pub interrupted: Notify,
-    /// Somebody needs a connection that the session could give back.
-    pub asked_back: Notify,
     /// The servers whose connections the session could give back while it waits for its client, a bit each.
     spare: AtomicU64,
     /// When it began to wait, in milliseconds.
@@ -68,6 +67,8 @@ pub struct Registry {
     next: AtomicU32,
     lives: AtomicU64,
     entries: Mutex<HashMap<u32, Arc<Entry>>>,
+    /// Changes while `entries` is locked.
+    stopping: AtomicBool,
 }
 
 impl Registry {
@@ -84,12 +85,14 @@ impl Registry {
             user: Mutex::default(),
             running: Mutex::default(),
             on_master: AtomicU32::new(0),
-            killed: Notify::new(),
+            bell: Bell::default(),
             interrupted: Notify::new(),
-            asked_back: Notify::new(),
             spare: AtomicU64::new(0),
             idle_since: AtomicU64::new(0),
         };
+        if self.stopping.load(Ordering::Relaxed) {
+            entry.bell.ring(STOPPING);
+        }
         let entry = Arc::new(entry);
         entries.insert(id, entry.clone());
         entry
@@ -111,8 +114,20 @@ impl Registry {
             .min_by_key(|e| e.idle_since.load(Ordering::Relaxed));
         if let Some(entry) = longest {
             entry.spare.fetch_and(!bit, Ordering::Relaxed);
-            entry.asked_back.notify_one();
+            entry.bell.ring(ASKED_BACK);
         }
+    }
+
+    /// Has all sessions look whether the server that they wait for is lost.
+    pub fn tell_of_loss(&self) {
+        lock(&self.entries).values().for_each(|e| e.bell.ring(LOST));
+    }
+
+    /// Tells all sessions, and those to come, that the gate stops.
+    pub fn stop(&self) {
+        let entries = lock(&self.entries);
+        self.stopping.store(true, Ordering::Relaxed);
+        entries.values().for_each(|e| e.bell.ring(STOPPING));
     }
 
     pub fn remove(&self, id: u32) {

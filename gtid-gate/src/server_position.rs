@@ -54,7 +54,7 @@ impl Follower {
     }
 
     /// The address says who the server is; its Unix socket, if it is the same server's, costs less.
-    pub async fn connect(&self) -> Result<Backend, BackendError> {
+    pub async fn connect(&self) -> Result<Box<Backend>, BackendError> {
         let wish = Wish {
             user: &self.user,
             password: &self.password,
@@ -158,7 +158,7 @@ pub async fn follow(follower: Follower, questions: MasterQuestions, master: Arc<
 
 async fn serve(
     follower: &Follower,
-    mut backend: Backend,
+    mut backend: Box<Backend>,
     questions: &MasterQuestions,
     master: &Arc<Server>,
     served: &mut bool,
@@ -291,7 +291,14 @@ mod tests {
             running: 1,
             connections: 1,
         };
-        let master = Server::new(0, "master".into(), Role::Master, address, limits);
+        let master = Server::new(
+            0,
+            "master".into(),
+            Role::Master,
+            address,
+            limits,
+            Arc::default(),
+        );
         let (mut lag, start) = (Lag::default(), Instant::now());
         let times: Vec<Instant> = (0..4).map(|s| start + Duration::from_secs(s)).collect();
         let look = |lag: &mut Lag, known: u64, has: u64, at: usize| {

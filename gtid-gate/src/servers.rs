@@ -6,11 +6,12 @@
 use crate::config::{Address, Config};
 use crate::gtid::GtidSet;
 use crate::metrics::Metrics;
+use prometheus::IntCounter;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 mod places;
@@ -57,7 +58,7 @@ pub enum Role {
 /// A read that waits until a server has `required`.
 pub struct Waiter {
     pub required: GtidSet,
-    pub woken: Arc<tokio::sync::Notify>,
+    pub woken: Arc<Notify>,
 }
 
 pub struct Server {
@@ -65,6 +66,8 @@ pub struct Server {
     pub name: String,
     pub role: Role,
     pub address: Address,
+    /// Reads answered, once there are any.
+    pub reads: OnceLock<IntCounter>,
     /// Where the server's Unix socket would be, if it is on this host.
     pub socket: Option<PathBuf>,
     position: Mutex<Option<Arc<Position>>>,
@@ -74,9 +77,11 @@ pub struct Server {
     /// nobody waits for it here.
     sought: Mutex<Option<Arc<Position>>>,
     /// Tells the tracker that somebody waits.
-    pub wanted: tokio::sync::Notify,
-    /// Counts how often the server was lost: who waits for an answer of an earlier life waits in vain.
-    lost: watch::Sender<u64>,
+    pub wanted: Notify,
+    /// How often the server was lost: who waits for an answer of an earlier life waits in vain.
+    losses: AtomicU64,
+    /// Tells that some server was lost.
+    any_loss: Arc<Notify>,
     /// Statements running; on a satellite also those that wait for their turn.
     pub running: AtomicUsize,
     pub places: Arc<Places>,
@@ -95,19 +100,28 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Server {
-    pub fn new(id: usize, name: String, role: Role, address: Address, limits: Limits) -> Self {
+    pub fn new(
+        id: usize,
+        name: String,
+        role: Role,
+        address: Address,
+        limits: Limits,
+        any_loss: Arc<Notify>,
+    ) -> Self {
         Self {
             id,
             name,
             role,
             address,
+            reads: OnceLock::new(),
             socket: None,
             position: Mutex::new(None),
             version: Mutex::new(UNKNOWN_VERSION.to_owned()),
             waiters: Mutex::new(Vec::new()),
             sought: Mutex::new(None),
-            wanted: tokio::sync::Notify::new(),
-            lost: watch::channel(0).0,
+            wanted: Notify::new(),
+            losses: AtomicU64::new(0),
+            any_loss,
             running: AtomicUsize::new(0),
             places: Arc::new(Places::new(limits.running)),
             pool: Arc::new(Pool::new(limits.connections)),
@@ -156,8 +170,8 @@ impl Server {
         self.lag_ms.store(lag.as_millis() as u64, Ordering::Relaxed);
     }
 
-    pub fn losses(&self) -> watch::Receiver<u64> {
-        self.lost.subscribe()
+    pub fn losses(&self) -> u64 {
+        self.losses.load(Ordering::Acquire)
     }
 
     /// Makes a new position known and wakes those that waited for it.
@@ -177,7 +191,8 @@ impl Server {
     /// The server is lost: its position means nothing any more.
     pub fn forget(&self) {
         *lock(&self.position) = None;
-        self.lost.send_modify(|count| *count += 1);
+        self.losses.fetch_add(1, Ordering::AcqRel);
+        self.any_loss.notify_one();
         self.pool.clear();
         lock(&self.waiters)
             .iter()
@@ -290,6 +305,8 @@ pub struct Servers {
     last_id: AtomicUsize,
     sockets: Option<PathBuf>,
     limits: Limits,
+    /// Tells that one of them was lost.
+    pub any_loss: Arc<Notify>,
 }
 
 impl Servers {
@@ -297,7 +314,8 @@ impl Servers {
         let (address, limits) = (config.master.clone(), config.limits);
         let sockets = config.sockets.clone();
         let name = address.host.clone();
-        let mut master = Server::new(0, name, Role::Master, address, limits);
+        let any_loss = Arc::new(Notify::new());
+        let mut master = Server::new(0, name, Role::Master, address, limits, any_loss.clone());
         master.socket = socket(sockets.as_deref(), &master.address);
         Self {
             master: Arc::new(master),
@@ -305,6 +323,7 @@ impl Servers {
             last_id: AtomicUsize::new(0),
             sockets,
             limits,
+            any_loss,
         }
     }
 
@@ -339,7 +358,8 @@ impl Servers {
             false => address.host.clone(),
         };
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut server = Server::new(id, name, Role::Satellite, address, self.limits);
+        let any_loss = self.any_loss.clone();
+        let mut server = Server::new(id, name, Role::Satellite, address, self.limits, any_loss);
         server.socket = socket(self.sockets.as_deref(), &server.address);
         let server = Arc::new(server);
         *satellites = satellites.iter().chain([&server]).cloned().collect();
@@ -432,7 +452,8 @@ mod tests {
             running: 1,
             connections: 1,
         };
-        let server = Server::new(1, "s".into(), Role::Satellite, address, limits);
+        let any_loss = Arc::default();
+        let server = Server::new(1, "s".into(), Role::Satellite, address, limits, any_loss);
         let server = Arc::new(server);
         server.seek(&position(5));
         assert_eq!(server.oldest_unmet(), None, "nothing is known of it yet");

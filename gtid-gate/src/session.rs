@@ -5,6 +5,7 @@
 //! Must never: repeat a statement that may have written; let one server answer for state that only another has.
 
 mod commands;
+mod held;
 mod infile;
 mod inside;
 mod kill;
@@ -19,6 +20,7 @@ mod state;
 mod work;
 
 use crate::backend::Backend;
+use crate::bell::{KILLED, STOPPING};
 use crate::error::{BackendError, PacketError, SqlError};
 use crate::gate::{MasterLeave, Told};
 use crate::login::{self, Account, Client, LoginError};
@@ -27,14 +29,17 @@ use crate::policy::{Choice, Level, Policy};
 use crate::registry::Entry;
 use crate::scramble::Password;
 use crate::servers::{Open, Place, Role, Server};
-use crate::shared::{Shared, told_to_stop};
+use crate::shared::Shared;
 use crate::wire;
+use held::Held;
 pub(crate) use lend::room;
 use prepared::Statements;
 use state::{State, Tx};
-use std::collections::HashMap;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Poll;
 use tokio::net::TcpStream;
 
 /// Why a command has no ordinary answer.
@@ -77,8 +82,8 @@ pub(crate) struct Session {
     /// What the client says about itself, for the servers.
     attributes: Vec<u8>,
     state: State,
-    master: Option<Backend>,
-    satellites: HashMap<usize, Backend>,
+    master: Option<Box<Backend>>,
+    satellites: Held,
     statements: Statements,
     /// What the statement in hand, or the transaction that it is in, was promised.
     policy: Policy,
@@ -167,7 +172,7 @@ impl Session {
                 commands::is_utf8_collation(account.charset),
             ),
             master: account.master,
-            satellites: HashMap::new(),
+            satellites: Held::default(),
             statements: Statements::default(),
             open: Vec::new(),
             last_status: 0,
@@ -182,7 +187,7 @@ impl Session {
             let end = self.commands().await;
             self.say_goodbye(end).await;
         }
-        for (_, backend) in self.satellites.drain() {
+        for backend in self.satellites.take_all() {
             backend.quit().await;
         }
         if let Some(backend) = self.master.take() {
@@ -243,14 +248,13 @@ impl Session {
         self.open.retain(|o| busy.contains(&o.server.id));
         for id in &busy {
             let is_new = !self.open.iter().any(|o| o.server.id == *id);
-            if let Some(backend) = self.satellites.get(id).filter(|_| is_new) {
+            if let Some(backend) = self.satellites.get(*id).filter(|_| is_new) {
                 self.open.push(backend.server.start_open());
             }
         }
-        let leaves = |id: &usize, b: &mut Backend| {
-            !busy.contains(id) && b.server.draining.load(Ordering::Relaxed)
-        };
-        for (_, backend) in self.satellites.extract_if(leaves) {
+        let leaves =
+            |b: &Backend| b.server.draining.load(Ordering::Relaxed) && !busy.contains(&b.server.id);
+        for backend in self.satellites.take_if(leaves) {
             tokio::spawn(backend.quit());
         }
     }
@@ -260,17 +264,23 @@ impl Session {
         self.client.conn.begin();
         self.wait_for_client().await?;
         let limit = self.shared.config.max_packet;
-        let draining = self.shared.draining.clone();
-        let entry = self.entry.clone();
-        tokio::select! {
-            biased;
-            chunk = self.client.conn.chunk(limit) => {
-                let chunk = chunk?;
-                Ok(work::Request { payload: chunk.payload, continued: chunk.continued })
-            }
-            () = entry.killed.notified() => Err(Fault::Gone),
-            () = told_to_stop(draining) => Err(Fault::Fatal(SqlError::shutdown())),
-        }
+        let mut reading = pin!(self.client.conn.chunk(limit));
+        let entry = &self.entry;
+        // Killed or stopped in the middle of a command that will never be whole.
+        let chunk = poll_fn(|context| match reading.as_mut().poll(context) {
+            Poll::Ready(chunk) => Poll::Ready(chunk.map_err(Fault::from)),
+            Poll::Pending => entry.bell.poll(context, KILLED | STOPPING).map(|rung| {
+                Err(match rung & KILLED {
+                    0 => Fault::Fatal(SqlError::shutdown()),
+                    _ => Fault::Gone,
+                })
+            }),
+        })
+        .await?;
+        Ok(work::Request {
+            payload: chunk.payload,
+            continued: chunk.continued,
+        })
     }
 
     async fn say_ok(&mut self) -> Result<(), Fault> {

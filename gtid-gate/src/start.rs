@@ -58,11 +58,13 @@ async fn run(config: Config) -> Result<(), Box<dyn Error>> {
     tracing::info!(listen = %clients.local_addr()?, proxies = %proxies.local_addr()?, status = %status.local_addr()?, "serving");
     let http = tokio::spawn(admin::run(status, shared.clone()));
     tokio::spawn(close_idle(shared.clone()));
+    tokio::spawn(tell_of_losses(shared.clone()));
     let serving = tokio::spawn(server::run(clients, shared.clone(), false));
-    let serving_proxies = tokio::spawn(server::run(proxies, shared, true));
+    let serving_proxies = tokio::spawn(server::run(proxies, shared.clone(), true));
     stop_requested().await?;
     tracing::info!("stopping");
     stop.send_replace(true);
+    shared.registry.stop();
     serving.await?;
     serving_proxies.await?;
     http.abort();
@@ -113,6 +115,14 @@ async fn close_idle(shared: Arc<Shared>) {
         tokio::time::sleep(Duration::from_secs(1)).await;
         let all = shared.gate.servers.all();
         all.iter().for_each(|s| s.pool.close_idle(UNNEEDED));
+    }
+}
+
+/// Sessions that wait for a server that was found lost wait no longer.
+async fn tell_of_losses(shared: Arc<Shared>) {
+    loop {
+        shared.gate.servers.any_loss.notified().await;
+        shared.registry.tell_of_loss();
     }
 }
 

@@ -3,6 +3,7 @@
 //! In: the tokens of a query. Out: whether `sqlparser` agrees that it is one query that only reads.
 //! Must never: be asked to parse so deep an expression that freeing it overflows the stack.
 
+use super::Class;
 use super::lex::Kind;
 use super::tokens::Tokens;
 use sqlparser::ast::{Query, SetExpr, Statement};
@@ -15,37 +16,41 @@ use std::collections::HashMap;
 const MOST_NESTING: usize = 3_000;
 
 /// Parsing costs ten times what all else here costs, and programs send few shapes of statements: each thread
-/// remembers the parser's answers for that many, none longer than this.
+/// remembers the classes of that many, none longer than this.
 const MOST_SHAPES: usize = 2_000;
 const LONGEST_SHAPE: usize = 1_024;
 
+/// What stand for values in the shapes that are remembered: no text has them outside quotes, so that no two statements
+/// that differ in more than values share a shape (`a.5` would have that of `a1`).
+const NUMBER: &str = "\u{1}";
+const STRING: &str = "\u{2}";
+
 thread_local! {
-    static ANSWERS: RefCell<HashMap<String, bool>> = RefCell::new(HashMap::new());
+    static CLASSES: RefCell<HashMap<String, Class>> = RefCell::new(HashMap::new());
+}
+
+/// The class of a statement of this shape, if one was seen already; else what `find` says, to be remembered. Values in a
+/// query decide nothing.
+pub fn remembered(tokens: &Tokens, find: impl FnOnce() -> Class) -> Class {
+    let shape = tokens.shape(NUMBER, STRING);
+    if let Some(class) = CLASSES.with_borrow(|classes| classes.get(&shape).cloned()) {
+        return class;
+    }
+    let class = find();
+    if shape.len() <= LONGEST_SHAPE {
+        CLASSES.with_borrow_mut(|classes| {
+            if classes.len() >= MOST_SHAPES {
+                classes.clear();
+            }
+            classes.insert(shape, class.clone());
+        });
+    }
+    class
 }
 
 pub fn is_query(tokens: &Tokens) -> bool {
-    if tokens.list.iter().filter(|t| nests(t.kind)).count() > MOST_NESTING {
-        return false;
-    }
-    let shape = tokens.shape();
-    let known = ANSWERS.with_borrow(|answers| answers.get(&shape).copied());
-    known.unwrap_or_else(|| {
-        let answer = parses_as_query(&shape);
-        remember(shape, answer);
-        answer
-    })
-}
-
-fn remember(shape: String, answer: bool) {
-    if shape.len() > LONGEST_SHAPE {
-        return;
-    }
-    ANSWERS.with_borrow_mut(|answers| {
-        if answers.len() >= MOST_SHAPES {
-            answers.clear();
-        }
-        answers.insert(shape, answer);
-    });
+    let nesting = tokens.list.iter().filter(|t| nests(t.kind)).count();
+    nesting <= MOST_NESTING && parses_as_query(&tokens.shape("1", "'a'"))
 }
 
 fn parses_as_query(shape: &str) -> bool {
@@ -85,4 +90,43 @@ fn only_reads(query: &Query) -> bool {
         }
     }
     query.locks.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classify::{classify, lex};
+
+    fn shape(sql: &str) -> String {
+        let list = &lex::tokens(sql).ok().unwrap().tokens;
+        Tokens { sql, list }.shape(NUMBER, STRING)
+    }
+
+    #[test]
+    fn statements_that_differ_in_values_share_a_shape_and_no_others_do() {
+        assert_eq!(shape("SELECT 1, 'b'"), shape("SELECT 0x22, 'it''s'"));
+        for (one, other) in [
+            ("SELECT a1", "SELECT a.5"),
+            ("SELECT 1.", "SELECT 1..5"),
+            ("SELECT 'a'", "SELECT \"a\""),
+            ("SELECT a (1)", "SELECT a(1)"),
+            ("SELECT `1`", "SELECT 1"),
+        ] {
+            assert_ne!(shape(one), shape(other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_remembered_class_is_the_class_that_was_found() {
+        for sql in [
+            "SELECT 1",
+            "SELECT 2 FOR UPDATE",
+            "SELECT @@version",
+            "SELECT 1 1",
+        ] {
+            let first = classify(sql);
+            assert_eq!(classify(sql), first, "{sql}");
+            assert_eq!(classify(&sql.replace(['1', '2'], "77")), first, "{sql}");
+        }
+    }
 }

@@ -33,11 +33,11 @@ const COMMON_TABLES: [&str; 17] = [
 ];
 
 pub fn classify(tokens: Tokens) -> Class {
-    match screen(&tokens) {
+    parse::remembered(&tokens, || match screen(&tokens) {
         Err(class) => class,
         Ok(()) if parse::is_query(&tokens) => Class::Read,
         Ok(()) => Class::Write("not understood"),
-    }
+    })
 }
 
 /// What every token of a query has to pass. An error is the class that the statement has instead: the

@@ -181,11 +181,11 @@ impl<'a> Tokens<'a> {
         self.rebuild(|tokens, at| tokens.text(at))
     }
 
-    /// The same with every number and string replaced by one: what a statement is, whatever its values.
-    pub fn shape(&self) -> String {
+    /// The same with these in place of all numbers and strings: what a statement is, whatever its values.
+    pub fn shape(&self, number: &str, string: &str) -> String {
         self.rebuild(|tokens, at| match tokens.kind(at) {
-            Some(Kind::Number) => "1",
-            Some(Kind::SingleQuoted) => "'a'",
+            Some(Kind::Number) => number,
+            Some(Kind::SingleQuoted) => string,
             _ => tokens.text(at),
         })
     }

@@ -12,6 +12,12 @@ pub struct Rewound {
     pub(super) stream: Box<dyn Stream>,
 }
 
+impl Stream for Rewound {
+    fn has_ended(&mut self) -> bool {
+        !self.ahead.is_empty() || self.stream.has_ended()
+    }
+}
+
 impl AsyncRead for Rewound {
     fn poll_read(
         mut self: Pin<&mut Self>,

@@ -42,7 +42,7 @@ impl PartialEq for Identity {
 
 /// A connection between two sessions.
 pub struct Idle {
-    pub backend: Backend,
+    pub backend: Box<Backend>,
     pub identity: Identity,
     /// The life of a session that gave it back.
     pub owner: u64,

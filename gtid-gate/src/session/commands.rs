@@ -2,6 +2,7 @@
 //!
 //! What is not known is answered with an error and changes nothing.
 
+use super::held::Held;
 use super::prepared::{COM_STMT_PREPARE, COM_STMT_SEND_LONG_DATA};
 use super::relay::Answer;
 use super::route::{Known, Statement};
@@ -19,6 +20,7 @@ use crate::login::{self, LoginError, Wanted};
 use crate::response::Shape;
 use crate::wire::{Reader, STATUS_CURSOR_EXISTS, STATUS_LAST_ROW_SENT};
 use bytes::BytesMut;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 const COM_FIELD_LIST: u8 = 0x04;
@@ -32,6 +34,11 @@ const COM_STMT_RESET: u8 = 0x1a;
 const COM_SET_OPTION: u8 = 0x1b;
 const COM_STMT_FETCH: u8 = 0x1c;
 const COM_RESET_CONNECTION: u8 = 0x1f;
+
+/// Quicker than `from_utf8_lossy` for what is UTF-8, as nearly everything is.
+fn readable(text: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(text).map_or_else(|_| String::from_utf8_lossy(text), Cow::Borrowed)
+}
 
 impl Session {
     pub(super) async fn command(&mut self, request: Request) -> Result<(), Fault> {
@@ -65,7 +72,7 @@ impl Session {
         }
         let text = request.argument().to_vec();
         let known = self.understand(&text)?;
-        let sql = String::from_utf8_lossy(&text);
+        let sql = readable(&text);
         self.route(
             Statement {
                 known: &known,
@@ -195,7 +202,7 @@ impl Session {
         let execution = statement.execution(request.payload, request.continued)?;
         let (known, sql) = (statement.known.clone(), statement.text.sql.clone());
         let wants_cursor = execution.wants_cursor();
-        let sql = String::from_utf8_lossy(&sql);
+        let sql = readable(&sql);
         let statement = Statement {
             known: &known,
             sql: &sql,
@@ -231,7 +238,12 @@ impl Session {
         let Some(key) = self.statements.remove(id) else {
             return Ok(());
         };
-        for backend in self.master.iter_mut().chain(self.satellites.values_mut()) {
+        for backend in self
+            .master
+            .as_deref_mut()
+            .into_iter()
+            .chain(self.satellites.iter_mut())
+        {
             backend.forget_statement(&key);
         }
         Ok(())
@@ -279,8 +291,8 @@ impl Session {
     ) -> Result<Answer, Fault> {
         let key = self.statements.get(id, "")?.text.key;
         let backend = match server {
-            0 => self.master.as_ref(),
-            _ => self.satellites.get(&server),
+            0 => self.master.as_deref(),
+            _ => self.satellites.get(server),
         };
         let there = backend.and_then(|b| b.statements.get(&key));
         let there =
@@ -297,23 +309,24 @@ impl Session {
     async fn reset_connection(&mut self) -> Result<(), Fault> {
         let within = self.shared.config.server_timeout;
         let master = self.master.take();
-        let satellites = std::mem::take(&mut self.satellites);
-        for backend in master.into_iter().chain(satellites.into_values()) {
+        let satellites = self.satellites.take_all();
+        for backend in master.into_iter().chain(satellites) {
             let mut backend = backend;
             if bounded(within, backend.reset()).await.is_err() {
                 continue;
             }
             match Self::is_master(&backend.server) {
                 true => self.master = Some(backend),
-                false => drop(self.satellites.insert(backend.server.id, backend)),
+                false => self.satellites.put(backend),
             }
         }
         self.state.reset();
         self.life = self.shared.registry.new_life();
         let order = self.state.order();
         self.master
-            .iter_mut()
-            .chain(self.satellites.values_mut())
+            .as_deref_mut()
+            .into_iter()
+            .chain(self.satellites.iter_mut())
             .for_each(|b| b.replayed = order);
         self.state.utf8 = is_utf8_collation(self.charset);
         self.statements.clear();
@@ -338,7 +351,7 @@ impl Session {
                 LoginError::Refused(error) => Fault::Fatal(error),
             })?;
         self.life = self.shared.registry.new_life();
-        self.satellites.clear();
+        self.satellites = Held::default();
         self.statements.clear();
         self.leave = None;
         let seen = std::mem::take(&mut self.state.seen);

@@ -6,6 +6,7 @@
 use super::work::Work;
 use super::{Fault, Session};
 use crate::backend::{Backend, Socket, Wish};
+use crate::bell::KILLED;
 use crate::capability;
 use crate::error::SqlError;
 use crate::gate::Told;
@@ -32,7 +33,7 @@ impl Session {
         }
         self.stop_statement(&target).await;
         if !query_only {
-            target.killed.notify_one();
+            target.bell.ring(KILLED);
         }
         self.say_ok().await
     }

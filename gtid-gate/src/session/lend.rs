@@ -8,18 +8,26 @@
 use super::state::Tx;
 use super::{Fault, Session};
 use crate::backend::Backend;
+use crate::bell::{ASKED_BACK, KILLED, STOPPING};
 use crate::classify::Ties;
 use crate::error::{BackendError, SqlError};
 use crate::registry::Entry;
 use crate::servers::{Identity, Idle, Offer, Role, Room, Server, Wanted};
 use crate::session::run::bounded;
 use crate::shared::Shared;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 /// Prepared statements that a connection keeps when it is handed over.
 const MOST_STATEMENTS: usize = 100;
+
+/// Who was asked for a connection may have become busy with it: after this long another is asked.
+const ASK_AGAIN: Duration = Duration::from_millis(50);
+
+const ALL: u8 = KILLED | ASKED_BACK | STOPPING;
 
 /// Waits for something of the gate's own, unless the session is told to stop waiting.
 pub(super) async fn patiently<T>(
@@ -30,11 +38,8 @@ pub(super) async fn patiently<T>(
         biased;
         done = waiting => Ok(done),
         () = entry.interrupted.notified() => Err(SqlError::interrupted()),
-        () = entry.killed.notified() => {
-            // For the session itself, which ends once this is told.
-            entry.killed.notify_one();
-            Err(SqlError::interrupted())
-        }
+        // The session itself ends once this is told.
+        _ = poll_fn(|context| entry.bell.poll(context, KILLED)) => Err(SqlError::interrupted()),
     }
 }
 
@@ -51,10 +56,14 @@ pub(crate) async fn room(shared: &Shared, server: &Arc<Server>) -> Result<Room, 
     }
 }
 
+/// Waits until it is worth looking again; not beyond the time that may be spent.
 async fn wait_for_freed(shared: &Shared, server: &Server, started: Instant) -> Result<(), ()> {
     let left = shared.config.queue.saturating_sub(started.elapsed());
-    let freed = tokio::time::timeout(left, server.pool.freed()).await;
-    freed.map_err(|_| ())
+    if left.is_zero() {
+        return Err(());
+    }
+    let _ = tokio::time::timeout(left.min(ASK_AGAIN), server.pool.freed()).await;
+    Ok(())
 }
 
 fn too_many(shared: &Shared, server: &Server) -> BackendError {
@@ -124,7 +133,10 @@ impl Session {
     }
 
     /// A connection for this session: its own of before, another's, or a new one.
-    pub(super) async fn connection(&self, server: &Arc<Server>) -> Result<Backend, BackendError> {
+    pub(super) async fn connection(
+        &self,
+        server: &Arc<Server>,
+    ) -> Result<Box<Backend>, BackendError> {
         let identity = self.identity();
         let settings = self.state.settings_on(server.role);
         let started = Instant::now();
@@ -155,9 +167,9 @@ impl Session {
     }
 
     /// Nothing if it is of no use any more.
-    async fn take_over(&self, idle: Idle, settings: &[String]) -> Option<Backend> {
+    async fn take_over(&self, idle: Idle, settings: &[String]) -> Option<Box<Backend>> {
         let mut backend = idle.backend;
-        if backend.conn.is_closed() || backend.losses.has_changed().unwrap_or(true) {
+        if backend.conn.has_ended() || backend.is_lost() {
             return None;
         }
         if idle.owner == self.life {
@@ -192,17 +204,9 @@ impl Session {
     /// Gives back what others need more. Called between two commands. `asked`: somebody waits for one.
     pub(super) async fn hand_over(&mut self, asked: bool) {
         let tight = |b: &Backend| b.server.pool.is_tight();
-        let satellites: Vec<usize> = self
-            .satellites
-            .iter()
-            .filter(|(_, b)| tight(b))
-            .map(|(id, _)| *id)
-            .collect();
-        for id in satellites {
-            if let Some(backend) = self.satellites.remove(&id)
-                && let Some(kept) = self.give_unless_kept(backend, asked)
-            {
-                self.satellites.insert(id, kept);
+        for backend in self.satellites.take_if(tight) {
+            if let Some(kept) = self.give_unless_kept(backend, asked) {
+                self.satellites.put(kept);
             }
         }
         if let Some(master) = self.master.take_if(|b| tight(b)) {
@@ -210,7 +214,7 @@ impl Session {
         }
     }
 
-    async fn give_master(&mut self, mut master: Backend, asked: bool) -> Option<Backend> {
+    async fn give_master(&mut self, mut master: Box<Backend>, asked: bool) -> Option<Box<Backend>> {
         let cursors = self.statements.cursors();
         if self.keeps(&master.server, &cursors, asked) {
             return Some(master);
@@ -232,7 +236,7 @@ impl Session {
     }
 
     /// The connection, if it has to stay.
-    fn give_unless_kept(&mut self, mut backend: Backend, asked: bool) -> Option<Backend> {
+    fn give_unless_kept(&mut self, mut backend: Box<Backend>, asked: bool) -> Option<Box<Backend>> {
         let server = backend.server.clone();
         let cursors = self.statements.cursors();
         if self.keeps(&server, &cursors, asked) {
@@ -256,7 +260,7 @@ impl Session {
     /// Says which servers could have their connections back while the session waits for its client.
     pub(super) fn offer_while_idle(&mut self) {
         let cursors = self.statements.cursors();
-        let held = self.satellites.values().chain(&self.master);
+        let held = self.satellites.iter().chain(self.master.as_deref());
         let spare = held.filter(|b| !self.lives_on(&b.server, &cursors));
         let mask = spare.fold(0, |mask, b| mask | Entry::bit(b.server.id));
         self.entry.idle(mask);
@@ -264,21 +268,28 @@ impl Session {
 
     /// Waits for the first bytes of a command; meanwhile the session gives connections back when it is asked.
     pub(super) async fn wait_for_client(&mut self) -> Result<(), Fault> {
+        if !self.client.conn.buffered().is_empty() {
+            return Ok(());
+        }
         let entry = self.entry.clone();
         self.offer_while_idle();
-        while self.client.conn.buffered().is_empty() {
-            let draining = self.shared.draining.clone();
-            tokio::select! {
-                biased;
-                filled = self.client.conn.fill() => filled?,
-                () = entry.asked_back.notified() => {
+        loop {
+            let conn = &mut self.client.conn;
+            let rung = poll_fn(|context| match conn.poll_fill(context) {
+                Poll::Ready(filled) => Poll::Ready(filled.map(|()| 0)),
+                Poll::Pending => entry.bell.poll(context, ALL).map(Ok),
+            });
+            match rung.await? {
+                0 => break,
+                rung if rung & KILLED != 0 => return Err(Fault::Gone),
+                rung if rung & STOPPING != 0 => {
+                    return Err(Fault::Fatal(SqlError::shutdown()));
+                }
+                _ => {
+                    entry.bell.silence(ASKED_BACK);
                     self.hand_over(true).await;
                     self.show_master();
                     self.offer_while_idle();
-                }
-                () = entry.killed.notified() => return Err(Fault::Gone),
-                () = crate::shared::told_to_stop(draining) => {
-                    return Err(Fault::Fatal(SqlError::shutdown()));
                 }
             }
         }

@@ -195,12 +195,13 @@ impl Execution {
         self.payload.get(5).is_some_and(|flags| *flags != 0)
     }
 
-    /// Prepares the statement on this server unless it is.
-    pub async fn ensure_prepared(&self, backend: &mut Backend) -> Result<(), BackendError> {
+    pub fn is_prepared(&self, backend: &Backend) -> bool {
+        backend.statements.contains_key(&self.text.key)
+    }
+
+    /// Prepares the statement on this server.
+    pub async fn prepare(&self, backend: &mut Backend) -> Result<(), BackendError> {
         let Text { sql, database, key } = &self.text;
-        if backend.statements.contains_key(key) {
-            return Ok(());
-        }
         let here = backend.database.clone();
         let moves = database.as_deref() != here.as_deref();
         if let Some(name) = database.as_deref().filter(|_| moves) {

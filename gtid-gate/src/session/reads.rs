@@ -99,7 +99,7 @@ impl Session {
         }
         let answer = self.on_master(work, told_by(work)).await?;
         if work.shape() == Shape::Results {
-            self.count_read(0);
+            self.count_read(&self.shared.gate.servers.master);
         }
         Ok(answer)
     }
@@ -146,9 +146,9 @@ impl Session {
             Ok(answer) => {
                 self.after(&mut backend, &answer, told_by(work));
                 if work.shape() == Shape::Results {
-                    self.count_read(server.id);
+                    self.count_read(server);
                 }
-                self.satellites.insert(server.id, backend);
+                self.satellites.put(backend);
                 Ok(answer)
             }
             Err(Failed::Relay(RelayError::NothingSent(error))) if work.repeatable() => {
@@ -156,7 +156,7 @@ impl Session {
             }
             Err(Failed::Relay(RelayError::Refused)) => {
                 self.shared.metrics.refused_as_write.inc();
-                self.satellites.insert(server.id, backend);
+                self.satellites.put(backend);
                 Err(Unread::OnMaster)
             }
             Err(Failed::Prepare(_)) => Err(Unread::OnMaster),
@@ -172,12 +172,11 @@ impl Session {
         server: &Arc<Server>,
         incarnation: &Incarnation,
         opening: &[String],
-    ) -> Result<Backend, Unread> {
-        let known = self.satellites.remove(&server.id);
-        let known = known.and_then(|mut b| (!b.conn.is_closed()).then_some(b));
-        let usable =
-            |b: &Backend| b.incarnation == *incarnation && !b.losses.has_changed().unwrap_or(true);
-        let existing = known.filter(usable);
+    ) -> Result<Box<Backend>, Unread> {
+        let known = self.satellites.take(server.id);
+        let known = known.and_then(|mut b| (!b.conn.has_ended()).then_some(b));
+        let usable = |b: &Backend| b.incarnation == *incarnation && !b.is_lost();
+        let existing = known.filter(|b| usable(b));
         let connected = match existing {
             Some(backend) => Ok(backend),
             None => self.connection(server).await,
@@ -186,6 +185,9 @@ impl Session {
             BackendError::Busy(error) => Unread::Fault(Fault::Sql(error)),
             other => Unread::Elsewhere(other),
         })?;
+        if backend.incarnation == *incarnation && opening.is_empty() && self.is_ready(&backend) {
+            return Ok(backend);
+        }
         let within = self.shared.config.server_timeout;
         let readying = async {
             if backend.incarnation != *incarnation {
@@ -216,20 +218,20 @@ impl Session {
         work: &mut Work,
         told: Told,
     ) -> Result<Answer, Fault> {
-        let Some(mut backend) = self.satellites.remove(&id) else {
+        let Some(mut backend) = self.satellites.take(id) else {
             return self.move_unread(id, work).await;
         };
         let server = backend.server.clone();
         let running = server.start_running();
         if let Err(error) = self.queue(&server).await {
-            self.satellites.insert(id, backend);
+            self.satellites.put(backend);
             return Err(Fault::Sql(error));
         }
         let within = self.shared.config.server_timeout;
         match bounded(within, self.make_ready(&mut backend)).await {
             Ok(()) => {}
             Err(BackendError::Sql(error)) if !SqlError::is_server_going(error.code) => {
-                self.satellites.insert(id, backend);
+                self.satellites.put(backend);
                 return Err(Fault::Sql(error));
             }
             Err(_) => return self.move_unread(id, work).await,
@@ -239,14 +241,14 @@ impl Session {
         match outcome {
             Ok(answer) => {
                 self.after(&mut backend, &answer, told);
-                self.satellites.insert(id, backend);
+                self.satellites.put(backend);
                 if work.shape() == Shape::Results {
                     self.state.opening.clear();
                 }
                 Ok(answer)
             }
             Err(Failed::Prepare(error)) if !SqlError::is_server_going(error.code) => {
-                self.satellites.insert(id, backend);
+                self.satellites.put(backend);
                 Err(Fault::Sql(error))
             }
             Err(Failed::Relay(RelayError::NothingSent(_)) | Failed::Prepare(_))
@@ -286,13 +288,13 @@ impl Session {
 
     /// Something of the gate's own, within a transaction on a satellite.
     pub(super) async fn on_satellite_quietly(&mut self, id: usize, sql: &str) {
-        if let Some(mut backend) = self.satellites.remove(&id) {
+        if let Some(mut backend) = self.satellites.take(id) {
             let within = self.shared.config.server_timeout;
             if bounded(within, async { backend.query(sql).await })
                 .await
                 .is_ok()
             {
-                self.satellites.insert(id, backend);
+                self.satellites.put(backend);
             }
         }
     }
@@ -327,13 +329,15 @@ impl Session {
         self.shared.metrics.errors.with_label_values(&[kind]).inc();
     }
 
-    pub(super) fn count_read(&self, server: usize) {
-        if let Some(server) = self.shared.gate.servers.find(server) {
-            self.shared
-                .metrics
-                .reads
-                .with_label_values(&[&server.name])
-                .inc();
+    pub(super) fn count_read_by(&self, id: usize) {
+        if let Some(server) = self.shared.gate.servers.find(id) {
+            self.count_read(&server);
         }
+    }
+
+    pub(super) fn count_read(&self, server: &Server) {
+        let metrics = &self.shared.metrics;
+        let counter = server.reads.get_or_init(|| metrics.reads_of(&server.name));
+        counter.inc();
     }
 }

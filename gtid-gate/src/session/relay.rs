@@ -6,12 +6,16 @@
 use super::infile::pass_file;
 use super::work::SendError;
 use crate::backend::Backend;
+use crate::bell::{KILLED, LOST};
 use crate::error::{BackendError, SqlError};
 use crate::packet::Conn;
 use crate::registry::Entry;
 use crate::response::{First, Response, Shape, Step};
 use crate::servers::{Place, Role};
 use bytes::Buf;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 /// A client that takes nothing for this long does not keep its statement's turn.
@@ -108,12 +112,22 @@ async fn first_packet(backend: &mut Backend, entry: &Entry) -> Result<First, Wai
 /// Waits for more bytes; gives up when a satellite is found to be lost or hung.
 async fn fill(backend: &mut Backend, entry: &Entry) -> Result<(), Wait> {
     let is_satellite = backend.server.role == Role::Satellite;
-    tokio::select! {
-        biased;
-        filled = backend.conn.fill() => filled.map_err(|e| Wait::Lost(e.into())),
-        _ = backend.losses.changed(), if is_satellite => Err(Wait::Lost(BackendError::Timeout)),
-        () = entry.killed.notified() => Err(Wait::Killed),
-    }
+    poll_fn(|context| {
+        if let Poll::Ready(filled) = backend.conn.poll_fill(context) {
+            return Poll::Ready(filled.map_err(|e| Wait::Lost(e.into())));
+        }
+        while let Poll::Ready(rung) = entry.bell.poll(context, KILLED | LOST) {
+            if rung & KILLED != 0 {
+                return Poll::Ready(Err(Wait::Killed));
+            }
+            entry.bell.silence(LOST);
+            if is_satellite && backend.is_lost() {
+                return Poll::Ready(Err(Wait::Lost(BackendError::Timeout)));
+            }
+        }
+        Poll::Pending
+    })
+    .await
 }
 
 async fn pass(
@@ -158,7 +172,11 @@ async fn without_turn_when_slow(
     sending: impl Future<Output = std::io::Result<()>>,
     turn: &mut Option<Place>,
 ) -> std::io::Result<()> {
-    let mut sending = std::pin::pin!(sending);
+    let mut sending = pin!(sending);
+    let at_once = poll_fn(|context| Poll::Ready(sending.as_mut().poll(context))).await;
+    if let Poll::Ready(sent) = at_once {
+        return sent;
+    }
     if turn.is_some() {
         tokio::select! {
             biased;

@@ -290,7 +290,7 @@ impl Session {
                 let answer = self.on_satellite(id, &mut work, Told::Data).await?;
                 let moved = self.state.tx != Tx::OnSatellite(id);
                 if answer.error.is_none() && statement.known.class == Class::Read && !moved {
-                    self.count_read(id);
+                    self.count_read_by(id);
                 }
                 Ok(())
             }
@@ -342,7 +342,7 @@ impl Session {
     /// SHOW WARNINGS and the like: about the statement before, on the server that ran it.
     async fn on_last_server(&mut self, work: &mut Work) -> Result<(), Fault> {
         let last = self.state.last_server;
-        match last.filter(|id| self.satellites.contains_key(id)) {
+        match last.filter(|id| self.satellites.get(*id).is_some()) {
             Some(id) => self.on_satellite(id, work, Told::Nothing).await.map(drop),
             None => self.on_master(work, Told::Nothing).await.map(drop),
         }

@@ -44,7 +44,7 @@ impl Session {
         &self,
         server: &Arc<Server>,
         room: Room,
-    ) -> Result<Backend, BackendError> {
+    ) -> Result<Box<Backend>, BackendError> {
         let within = self.shared.config.connect_timeout;
         let mut backend = Backend::connect(server, self.wish(), within).await?;
         backend.room = Some(room);
@@ -55,8 +55,18 @@ impl Session {
         Ok(backend)
     }
 
+    /// Whether there is nothing to be made ready.
+    pub(super) fn is_ready(&self, backend: &Backend) -> bool {
+        let state = &self.state;
+        let there = state.database.is_none() || backend.database == state.database;
+        there && backend.replayed == state.order() && backend.autocommit == state.autocommit
+    }
+
     /// Repeats on a server what the session has set elsewhere.
     pub(super) async fn make_ready(&self, backend: &mut Backend) -> Result<(), BackendError> {
+        if self.is_ready(backend) {
+            return Ok(());
+        }
         let role = backend.server.role;
         for setting in self.state.settings_after(backend.replayed, role) {
             backend.query(&setting.sql).await?;
@@ -84,13 +94,15 @@ impl Session {
     ) -> Result<Answer, Failed> {
         self.entry
             .set_running(Some((backend.server.clone(), backend.thread_id)));
-        if let Work::Execute(execution) = work {
+        if let Work::Execute(execution) = work
+            && !execution.is_prepared(backend)
+        {
             // On a satellite that hangs, a read must move on; on the master a lock may take its time.
             let within = match backend.server.role {
                 Role::Master => Duration::MAX,
                 Role::Satellite => self.shared.config.server_timeout,
             };
-            bounded(within, execution.ensure_prepared(backend))
+            bounded(within, execution.prepare(backend))
                 .await
                 .map_err(|error| match error {
                     BackendError::Sql(error) => Failed::Prepare(error),
@@ -151,11 +163,11 @@ impl Session {
     }
 
     /// The session's connection to the master, with everything in place.
-    async fn take_master(&mut self) -> Result<Backend, Fault> {
+    async fn take_master(&mut self) -> Result<Box<Backend>, Fault> {
         let existing = self
             .master
             .take()
-            .and_then(|mut b| (!b.conn.is_closed()).then_some(b));
+            .and_then(|mut b| (!b.conn.has_ended()).then_some(b));
         if existing.is_none() && self.state.depends_on_master() {
             return Err(Fault::Fatal(SqlError::gate(
                 "lost the connection to the master",
@@ -166,6 +178,9 @@ impl Session {
             None => self.connection(&self.shared.gate.servers.master).await,
         };
         let mut backend = connected.map_err(|error| self.no_master(error))?;
+        if self.is_ready(&backend) {
+            return Ok(backend);
+        }
         let within = self.shared.config.server_timeout;
         let readying = async {
             let ready = self.make_ready(&mut backend).await;
