@@ -118,10 +118,15 @@ impl Response {
 
     /// Looks at the bytes of a response of which none were passed yet.
     pub fn first(bytes: &[u8]) -> First {
-        match bytes {
-            [_, _, _, _, 0xff, low, high, ..] => First::Error(u16::from_le_bytes([*low, *high])),
-            [_, _, _, _, head, ..] if *head != 0xff => First::Other,
-            _ => First::Unknown,
+        let Some((header, came)) = bytes.split_at_checked(HEADER) else {
+            return First::Unknown;
+        };
+        match (payload_size(header), came) {
+            // no room for an error's code; what came behind it is of another packet
+            (0..3, _) => First::Other,
+            (_, [0xff, low, high, ..]) => First::Error(u16::from_le_bytes([*low, *high])),
+            (_, [] | [0xff, ..]) => First::Unknown,
+            _ => First::Other,
         }
     }
 

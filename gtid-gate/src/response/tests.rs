@@ -104,6 +104,22 @@ fn an_error_ends_a_response_anywhere() {
 }
 
 #[test]
+fn the_first_packet_is_looked_into_no_further_than_it_goes() {
+    let error = err_packet(&crate::error::SqlError::gate("x"));
+    for short in [vec![], vec![0xff], vec![0xff, 1], vec![5]] {
+        let bytes = framed(&[short, error.clone()]);
+        assert_eq!(Response::first(&bytes), First::Other, "{bytes:?}");
+    }
+    assert_eq!(Response::first(&framed(&[vec![]])), First::Other);
+    let bytes = framed(&[error]);
+    for came in 0..HEADER + 3 {
+        assert_eq!(Response::first(&bytes[..came]), First::Unknown, "{came}");
+    }
+    assert_eq!(Response::first(&bytes), First::Error(1105));
+    assert_eq!(Response::first(&framed(&[ok_packet(2)])), First::Other);
+}
+
+#[test]
 fn a_cursor_has_no_rows_yet() {
     let packets = vec![vec![1], b"\x03def".to_vec(), eof(STATUS_CURSOR_EXISTS | 2)];
     whole(Shape::Results, false, &packets, 1000);
