@@ -4,8 +4,9 @@
 //! the application asks about the database.
 
 use super::Class;
+use super::lex::Kind;
 use super::select::{self, qualifier, screen};
-use super::tokens::Tokens;
+use super::tokens::{Lower, Tokens};
 
 pub fn show(tokens: Tokens) -> Class {
     let mut rest = tokens.from(1);
@@ -77,22 +78,29 @@ pub fn explain(mut rest: Tokens) -> Class {
     }
 }
 
+/// `FORMAT=` one that MySQL has: whatever else stood there would hide the word after it.
 fn eat_format(rest: &mut Tokens) -> bool {
-    let found = rest.is(0, "format") && rest.is_symbol(1, b'=') && rest.name(2).is_some();
+    let formats = ["traditional", "json", "tree"];
+    let known = |name: String| formats.contains(&Lower::new(&name).as_str());
+    let found = rest.is(0, "format") && rest.is_symbol(1, b'=') && rest.value(2).is_some_and(known);
     *rest = rest.from(if found { 3 } else { 0 });
     found
 }
 
 /// `[schema.]table [column or pattern]`
 fn describe(rest: Tokens) -> Class {
-    let qualified = rest.is_symbol(1, b'.');
-    let length = rest.list.len() - if qualified { 2.min(rest.list.len()) } else { 0 };
-    let shaped = rest.name(0).is_some() && (!qualified || rest.name(2).is_some());
-    if !shaped || !matches!(length, 1 | 2) {
-        return Class::Write("EXPLAIN that is not understood");
-    }
-    match qualifier(&rest, 0).and_then(|()| screen(&rest)) {
-        Ok(()) => Class::Read,
+    let screened = qualifier(&rest, 0).and_then(|()| screen(&rest));
+    match screened {
+        Ok(()) if is_table_and_column(&rest) => Class::Read,
+        Ok(()) | Err(Class::ShowWarnings) => Class::Write("EXPLAIN that is not understood"),
         Err(class) => class,
     }
+}
+
+fn is_table_and_column(rest: &Tokens) -> bool {
+    let table = if rest.is_symbol(1, b'.') { 2 } else { 0 };
+    let column = rest.from(table + 1);
+    let is_column = column.name(0).is_some() || column.kind(0) == Some(Kind::SingleQuoted);
+    let names = rest.name(0).is_some() && rest.name(table).is_some();
+    names && (column.is_empty() || (column.list.len() == 1 && is_column))
 }
