@@ -2,6 +2,8 @@
 import glob
 import json
 import os
+import pathlib
+import re
 import subprocess
 
 import pytest
@@ -25,6 +27,14 @@ def secret_values(stack):
 def test_only_front_door_gate_and_status_are_published_on_loopback(stack, config):
     published = {(service, port["host_ip"], port["target"]) for service, each in config.items() for port in each.get("ports", [])}
     assert published == {("gate", "127.0.0.1", 6034), ("gate", "127.0.0.1", 8080), ("proxysql", "127.0.0.1", 6033)}
+
+
+@pytest.mark.parametrize("dockerfile", ["Dockerfile", "Dockerfile.packages"])
+def test_the_gates_image_names_every_port_that_it_listens_on(dockerfile):
+    root = pathlib.Path(containers.ROOT)
+    listens = set(re.findall(r"^\| `GATE_\w*LISTEN` .*:(\d+) \|$", (root / "README.md").read_text(), re.MULTILINE))
+    exposed = re.search(r"^EXPOSE (.*)$", (root / "gtid-gate" / dockerfile).read_text(), re.MULTILINE)[1].split()
+    assert len(listens) == 3 and set(exposed) == listens
 
 
 def test_every_service_has_a_cheap_health_check_and_a_memory_limit(config):
