@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Variables given on the command line reach the scripts through the environment.
 export
 
-.PHONY: help demo up stop down status layout images engine user import compare verify test chaos fuzz bench-replication bench-gate clean
+.PHONY: help demo up stop down status layout images engine user import compare verify test chaos deny fuzz bench-replication bench-gate clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -50,6 +50,9 @@ test: ## run every test: unit, property, integration; prints one closing line
 
 chaos: ## faults at random under load, on the test stack: MINUTES=10 SEED=random (again) FAULTS=all
 	@tests/run chaos
+
+deny: ## check the gate's dependencies: licences, sources, duplicates, advisories
+	@gtid-gate/deny
 
 fuzz: ## feed the gate's parsers and classifier hostile input, guided by coverage: FUZZ_SECONDS=60 each
 	@gtid-gate/fuzz/run
