@@ -83,7 +83,10 @@ pub struct Backend {
     pub incarnation: Incarnation,
     pub thread_id: u32,
     pub version: String,
-    pub deprecate_eof: bool,
+    /// What the server offered.
+    pub offered: u32,
+    /// What was agreed on.
+    pub capabilities: u32,
     pub database: Option<String>,
     /// How far the session's settings were replayed here.
     pub replayed: u64,
@@ -163,13 +166,15 @@ impl Backend {
             way = Way::Tls;
         }
         log_in(&mut conn, way, &greeting, wish).await?;
+        let agreed = capabilities(&greeting, wish);
         let mut backend = Box::new(Self {
             conn,
             server: server.clone(),
             incarnation: Arc::from(""),
             thread_id: greeting.thread_id,
             version: greeting.version,
-            deprecate_eof: wish.capabilities & cap::DEPRECATE_EOF != 0,
+            offered: greeting.capabilities,
+            capabilities: agreed,
             database: wish.database.map(str::to_owned),
             replayed: 0,
             autocommit: true,
@@ -271,7 +276,12 @@ impl Backend {
     }
 
     pub async fn query(&mut self, sql: &str) -> Result<TextResult, BackendError> {
-        query::run(&mut self.conn, self.deprecate_eof, sql).await
+        query::run(&mut self.conn, self.capabilities, sql).await
+    }
+
+    /// Column definitions end without a packet of their own.
+    pub fn deprecate_eof(&self) -> bool {
+        self.capabilities & cap::DEPRECATE_EOF != 0
     }
 
     /// Whether the server's tracker has found it lost since.

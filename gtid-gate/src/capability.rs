@@ -22,8 +22,9 @@ pub const CONNECT_ATTRS: u32 = 1 << 20;
 pub const PLUGIN_AUTH_LENENC: u32 = 1 << 21;
 pub const SESSION_TRACK: u32 = 1 << 23;
 pub const DEPRECATE_EOF: u32 = 1 << 24;
+pub const QUERY_ATTRIBUTES: u32 = 1 << 27;
 
-/// What changes how statements run and results look: the same towards client and servers.
+/// What changes how statements are written, how they run and how results look: the same towards client and servers.
 const RELAYED: u32 = LONG_PASSWORD
     | FOUND_ROWS
     | LONG_FLAG
@@ -38,15 +39,21 @@ const RELAYED: u32 = LONG_PASSWORD
     | MULTI_RESULTS
     | PS_MULTI_RESULTS
     | SESSION_TRACK
-    | DEPRECATE_EOF;
+    | DEPRECATE_EOF
+    | QUERY_ATTRIBUTES;
 
 /// Without these the gate does not talk to anyone.
 pub const REQUIRED: u32 = PROTOCOL_41 | SECURE_CONNECTION;
 
 const OWN: u32 = REQUIRED | PLUGIN_AUTH | CONNECT_WITH_DB | CONNECT_ATTRS | PLUGIN_AUTH_LENENC;
 
-/// What the gate offers to clients. No compression, no query attributes, no optional metadata.
+/// What the gate honours towards clients. No compression, no optional metadata.
 pub const OFFERED: u32 = RELAYED | OWN | SSL;
+
+/// What to offer to a client in front of a master that offers this: MySQL before 8.0.23 knows no query attributes.
+pub fn offered(by_master: u32) -> u32 {
+    OFFERED & (by_master | !QUERY_ATTRIBUTES)
+}
 
 /// What the gate uses for questions of its own.
 pub const FOR_QUESTIONS: u32 = LONG_PASSWORD | LONG_FLAG | TRANSACTIONS | DEPRECATE_EOF;
@@ -57,8 +64,8 @@ pub fn towards_server(client: u32, offered_by_server: u32, with_database: bool) 
     (client & RELAYED & offered_by_server) | REQUIRED | PLUGIN_AUTH | PLUGIN_AUTH_LENENC | database
 }
 
-/// Whether a server can give results in the shape that the client was promised.
+/// Whether a server reads statements as the client writes them, and can give results in the shape that it was promised.
 pub fn shapes_agree(client: u32, offered_by_server: u32) -> bool {
-    let shape = DEPRECATE_EOF | SESSION_TRACK | PROTOCOL_41;
+    let shape = DEPRECATE_EOF | SESSION_TRACK | PROTOCOL_41 | QUERY_ATTRIBUTES;
     client & shape & !offered_by_server == 0
 }

@@ -68,6 +68,10 @@ impl SqlError {
         Self::new(1835, "HY000", "Malformed communication packet.")
     }
 
+    pub fn wrong_arguments(command: &str) -> Self {
+        Self::new(1210, "HY000", format!("Incorrect arguments to {command}"))
+    }
+
     pub fn read_only_transaction() -> Self {
         Self::new(
             1792,

@@ -2,7 +2,8 @@
 //! satellite that has everything the read must see; all else goes to the master.
 //!
 //! The map:
-//! - bytes: `packet` (framing), `wire` (pieces of packets), `handshake`, `capability`, `scramble`, `tls`
+//! - bytes: `packet` (framing), `wire` (pieces of packets), `parameters` (values beside a statement), `handshake`, `capability`,
+//!   `scramble`, `tls`
 //! - coming in: `server` (accept, drain), `login`, `passwords`, `registry` (who is here), `session` (one client)
 //! - what a statement is: `classify`
 //! - going out: `backend` (one connection to a server), `response` (follows an answer while it passes)
@@ -26,6 +27,7 @@ pub mod master_questions;
 pub mod metrics;
 pub mod operate;
 pub mod packet;
+pub mod parameters;
 pub mod passwords;
 pub mod policy;
 pub mod registry;

@@ -72,12 +72,10 @@ impl From<std::io::Error> for LoginError {
 /// The connection phase. The OK packet is left to the caller.
 pub async fn log_in(client: &mut Client, id: u32, shared: &Shared) -> Result<Account, LoginError> {
     let nonce = fresh_nonce()?;
-    client
-        .conn
-        .send(&greeting(id, nonce, shared).encode())
-        .await?;
+    let greeting = greeting(id, nonce, shared);
+    client.conn.send(&greeting.encode()).await?;
     let login = first_answer(client, shared).await?;
-    client.capabilities = login.capabilities & cap::OFFERED;
+    client.capabilities = login.capabilities & greeting.capabilities;
     let proof = match login.plugin.as_deref() {
         Some(CACHING_SHA2) => login.auth.clone(),
         _ => switch(&mut client.conn, &nonce).await?,
@@ -127,11 +125,12 @@ fn fresh_nonce() -> Result<[u8; NONCE], LoginError> {
 }
 
 fn greeting(id: u32, nonce: [u8; NONCE], shared: &Shared) -> Greeting {
+    let master = &shared.gate.servers.master;
     Greeting {
-        version: shared.gate.servers.master.version(),
+        version: master.version(),
         thread_id: id,
         nonce,
-        capabilities: cap::OFFERED,
+        capabilities: cap::offered(master.capabilities()),
         charset: UTF8MB4,
         status: STATUS_AUTOCOMMIT,
         plugin: CACHING_SHA2.to_owned(),

@@ -66,7 +66,7 @@ impl Follower {
             socket: Socket::No,
         };
         let mut backend = Backend::connect(&self.server, wish, self.connect_timeout).await?;
-        self.server.set_version(&backend.version);
+        self.server.greeted(&backend.version, backend.offered);
         let identity = self.bounded(backend.identify(), Duration::ZERO).await?;
         backend.incarnation = identity.0;
         let trying = Backend::over_socket(&self.server, wish);

@@ -8,7 +8,7 @@ use crate::gtid::GtidSet;
 use crate::metrics::Metrics;
 use prometheus::IntCounter;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -72,6 +72,7 @@ pub struct Server {
     pub socket: Option<PathBuf>,
     position: Mutex<Option<Arc<Position>>>,
     version: Mutex<String>,
+    capabilities: AtomicU32,
     waiters: Mutex<Vec<Arc<Waiter>>>,
     /// What the master last had when a read looked here and did not find it: worth knowing once it has arrived, though
     /// nobody waits for it here.
@@ -117,6 +118,7 @@ impl Server {
             socket: None,
             position: Mutex::new(None),
             version: Mutex::new(UNKNOWN_VERSION.to_owned()),
+            capabilities: AtomicU32::new(u32::MAX),
             waiters: Mutex::new(Vec::new()),
             sought: Mutex::new(None),
             wanted: Notify::new(),
@@ -141,8 +143,14 @@ impl Server {
         lock(&self.version).clone()
     }
 
-    pub fn set_version(&self, version: &str) {
+    /// The capabilities that the server offered last; all until it has been reached.
+    pub fn capabilities(&self) -> u32 {
+        self.capabilities.load(Ordering::Relaxed)
+    }
+
+    pub fn greeted(&self, version: &str, capabilities: u32) {
         *lock(&self.version) = version.to_owned();
+        self.capabilities.store(capabilities, Ordering::Relaxed);
     }
 
     /// Statements that run.

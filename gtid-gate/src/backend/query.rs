@@ -1,9 +1,13 @@
 //! Questions of the gate itself: one small text result.
 
 use super::{COM_QUERY, MAX_OWN_ANSWER};
+use crate::capability as cap;
 use crate::error::BackendError;
 use crate::packet::Conn;
 use crate::wire::{self, Reader};
+
+/// None of them, in one set.
+const NO_ATTRIBUTES: [u8; 2] = [0, 1];
 
 /// NULL, or the value as MySQL writes it.
 pub type Cell = Option<Vec<u8>>;
@@ -24,11 +28,14 @@ impl TextResult {
 
 pub async fn run(
     conn: &mut Conn,
-    deprecate_eof: bool,
+    capabilities: u32,
     sql: &str,
 ) -> Result<TextResult, BackendError> {
-    let mut command = Vec::with_capacity(sql.len() + 1);
+    let mut command = Vec::with_capacity(sql.len() + 3);
     command.push(COM_QUERY);
+    if capabilities & cap::QUERY_ATTRIBUTES != 0 {
+        command.extend_from_slice(&NO_ATTRIBUTES);
+    }
     command.extend_from_slice(sql.as_bytes());
     conn.begin();
     conn.send(&command).await?;
@@ -45,7 +52,7 @@ pub async fn run(
             .types
             .push(column_type(&conn.packet(MAX_OWN_ANSWER).await?)?);
     }
-    if !deprecate_eof {
+    if capabilities & cap::DEPRECATE_EOF == 0 {
         conn.packet(MAX_OWN_ANSWER).await?;
     }
     loop {

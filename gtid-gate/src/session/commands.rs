@@ -5,7 +5,7 @@
 use super::held::Held;
 use super::prepared::{COM_STMT_PREPARE, COM_STMT_SEND_LONG_DATA};
 use super::relay::Answer;
-use super::route::{Known, Statement};
+use super::route::Known;
 use super::run::bounded;
 use super::state::{State, Tx};
 use super::work::{Request, Work};
@@ -17,10 +17,10 @@ use crate::error::SqlError;
 use crate::gate::Told;
 use crate::handshake::ChangeUser;
 use crate::login::{self, LoginError, Wanted};
+use crate::parameters;
 use crate::response::Shape;
 use crate::wire::{Reader, STATUS_CURSOR_EXISTS, STATUS_LAST_ROW_SENT};
 use bytes::BytesMut;
-use std::borrow::Cow;
 use std::sync::Arc;
 
 const COM_FIELD_LIST: u8 = 0x04;
@@ -34,11 +34,6 @@ const COM_STMT_RESET: u8 = 0x1a;
 const COM_SET_OPTION: u8 = 0x1b;
 const COM_STMT_FETCH: u8 = 0x1c;
 const COM_RESET_CONNECTION: u8 = 0x1f;
-
-/// Quicker than `from_utf8_lossy` for what is UTF-8, as nearly everything is.
-fn readable(text: &[u8]) -> Cow<'_, str> {
-    std::str::from_utf8(text).map_or_else(|_| String::from_utf8_lossy(text), Cow::Borrowed)
-}
 
 impl Session {
     pub(super) async fn command(&mut self, request: Request) -> Result<(), Fault> {
@@ -67,20 +62,36 @@ impl Session {
     }
 
     async fn query(&mut self, request: Request) -> Result<(), Fault> {
-        if request.continued {
-            return self.long_query(request).await;
+        let (request, text_at) = self.find_text(request).await?;
+        let known = match request.is_long() {
+            false => self.understand(&request.payload[text_at..])?,
+            // It passes as it comes, to where the transaction is, else to the master.
+            true => Known::of(Understood::unclear("longer than 16 MiB"))?,
+        };
+        let work = Work::Query { request, text_at };
+        self.route(&known, work).await
+    }
+
+    /// A COM_QUERY, and where its text begins; gathered if what comes before that is longer than 16 MiB.
+    async fn find_text(&mut self, mut request: Request) -> Result<(Request, usize), Fault> {
+        if !self.with_attributes() {
+            return Ok((request, 1));
         }
-        let text = request.argument().to_vec();
-        let known = self.understand(&text)?;
-        let sql = readable(&text);
-        self.route(
-            Statement {
-                known: &known,
-                sql: &sql,
-            },
-            Work::query(request),
-        )
-        .await
+        let mut found = parameters::text_at(request.argument());
+        if found.is_err() && request.continued {
+            request = Request {
+                payload: self.gather(request).await?,
+                continued: false,
+            };
+            found = parameters::text_at(request.argument());
+        }
+        let at = found.map_err(|_| SqlError::malformed_packet())?;
+        Ok((request, 1 + at))
+    }
+
+    /// Values come with names, and before the text of a statement.
+    fn with_attributes(&self) -> bool {
+        self.client.capabilities & cap::QUERY_ATTRIBUTES != 0
     }
 
     fn understand(&self, text: &[u8]) -> Result<Known, SqlError> {
@@ -89,20 +100,6 @@ impl Session {
             _ => Understood::unclear("letters in another character set than UTF-8"),
         };
         Known::of(understood)
-    }
-
-    /// Too long to be looked at whole: it passes as it comes, to where the transaction is, else to the master.
-    async fn long_query(&mut self, request: Request) -> Result<(), Fault> {
-        let known = Known::of(Understood::unclear("longer than 16 MiB"))?;
-        let sql = String::from_utf8_lossy(&request.argument()[..64]).into_owned();
-        self.route(
-            Statement {
-                known: &known,
-                sql: &sql,
-            },
-            Work::query(request),
-        )
-        .await
     }
 
     /// Reads what the client still holds of a command.
@@ -189,8 +186,9 @@ impl Session {
 
     async fn execute(&mut self, request: Request) -> Result<(), Fault> {
         let id = statement_id(request.argument())?;
+        let named = self.with_attributes();
         let statement = self.statements.get(id, "mysqld_stmt_execute")?;
-        let whole = request.continued && statement.needs_whole(&request.payload);
+        let whole = request.continued && statement.needs_whole(&request.payload, named);
         let request = match whole {
             true => Request {
                 payload: self.gather(request).await?,
@@ -199,15 +197,10 @@ impl Session {
             false => request,
         };
         let statement = self.statements.get(id, "mysqld_stmt_execute")?;
-        let execution = statement.execution(request.payload, request.continued)?;
-        let (known, sql) = (statement.known.clone(), statement.text.sql.clone());
+        let execution = statement.execution(request.payload, request.continued, named)?;
+        let known = statement.known.clone();
         let wants_cursor = execution.wants_cursor();
-        let sql = readable(&sql);
-        let statement = Statement {
-            known: &known,
-            sql: &sql,
-        };
-        self.route(statement, Work::Execute(execution)).await?;
+        self.route(&known, Work::Execute(execution)).await?;
         let opened = self.last_status & STATUS_CURSOR_EXISTS != 0;
         let server = self.state.last_server;
         self.statements

@@ -22,7 +22,8 @@ pub(super) fn inside(reason: &str, sql: &str) -> Inside {
         "user variable",
         "about the statement before",
     ]
-    .contains(&reason);
+    .contains(&reason)
+        || mentions(sql, "mysql_query_attribute_string");
     if is(CHANGES) {
         Inside::Change
     } else if is(&["show"]) || about_session && !mentions(sql, "from") {
@@ -108,6 +109,10 @@ mod tests {
         assert_eq!(
             inside("stored function", "SELECT f(a) FROM t"),
             Inside::Satellite
+        );
+        assert_eq!(
+            inside("a function", "SELECT mysql_query_attribute_string('a')"),
+            Inside::Master
         );
         assert_eq!(
             inside("locking read", "SELECT a FROM t FOR UPDATE"),

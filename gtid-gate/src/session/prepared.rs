@@ -7,6 +7,7 @@
 use super::route::Known;
 use crate::backend::{Backend, StatementKey};
 use crate::error::{BackendError, SqlError};
+use crate::parameters::{COUNT_FOLLOWS, Given};
 use crate::scramble;
 use crate::wire;
 use bytes::BytesMut;
@@ -16,8 +17,6 @@ use std::sync::Arc;
 pub const COM_STMT_PREPARE: u8 = 0x16;
 pub const COM_STMT_SEND_LONG_DATA: u8 = 0x18;
 
-/// Command byte, statement id, flags, iteration count.
-const FIXED: usize = 10;
 const MAX_OWN_ANSWER: usize = 64 << 20;
 
 /// What a statement is, wherever it runs.
@@ -137,39 +136,40 @@ impl Statement {
         self.long_bytes = 0;
     }
 
-    /// Where the flag is that says whether parameter types follow.
-    fn types_flag(&self) -> usize {
-        FIXED + usize::from(self.params).div_ceil(8)
-    }
-
     /// Whether the rest of a long execution is needed before it can be sent.
-    pub fn needs_whole(&self, payload: &[u8]) -> bool {
-        self.params > 0 && payload.get(self.types_flag()) != Some(&1)
+    pub fn needs_whole(&self, payload: &[u8], named: bool) -> bool {
+        let says_all =
+            |g: Given| g.bound && g.count >= self.params && g.types(payload, self.params).is_ok();
+        match Given::find(payload, self.params, named) {
+            Ok(given) => !given.map_or(self.params == 0, says_all),
+            Err(_) => true,
+        }
     }
 
-    /// Makes an execution of the client's packet and takes the long data that was sent for it.
-    pub fn execution(&mut self, payload: BytesMut, continued: bool) -> Result<Execution, SqlError> {
-        let flag = self.types_flag();
-        let bound =
-            self.params > 0 && *payload.get(flag).ok_or_else(SqlError::malformed_packet)? == 1;
-        if bound {
-            let end = flag + 1 + 2 * usize::from(self.params);
-            let types = payload
-                .get(flag + 1..end)
-                .ok_or_else(SqlError::malformed_packet)?;
-            if self.types.as_deref() != Some(types) {
+    /// Makes an execution of the client's packet and takes the long data that was sent for it. `named`: values have names.
+    pub fn execution(
+        &mut self,
+        payload: BytesMut,
+        continued: bool,
+        named: bool,
+    ) -> Result<Execution, SqlError> {
+        let malformed = |_| SqlError::malformed_packet();
+        let given = Given::find(&payload, self.params, named).map_err(malformed)?;
+        if given.map_or(0, |g| g.count) < self.params {
+            return Err(SqlError::wrong_arguments("COM_STMT_EXECUTE"));
+        }
+        if let Some(given) = given.filter(|g| g.bound) {
+            let types = given.types(&payload, self.params).map_err(malformed)?;
+            if self.types.as_deref() != Some(&types) {
                 self.types = Some(Arc::from(types));
             }
-        } else if payload.len() < FIXED {
-            return Err(SqlError::malformed_packet());
         }
         self.long_bytes = 0;
         Ok(Execution {
             text: self.text.clone(),
             payload,
             continued,
-            bound,
-            types_flag: flag,
+            given,
             types: self.types.clone(),
             long_data: std::mem::take(&mut self.long_data),
             rewritten: Vec::new(),
@@ -182,9 +182,8 @@ pub struct Execution {
     text: Text,
     payload: BytesMut,
     pub continued: bool,
-    /// The packet itself carries the parameter types.
-    bound: bool,
-    types_flag: usize,
+    /// The values in the packet.
+    given: Option<Given>,
     types: Option<Arc<[u8]>>,
     long_data: Vec<(u16, Vec<u8>)>,
     rewritten: Vec<u8>,
@@ -192,7 +191,12 @@ pub struct Execution {
 
 impl Execution {
     pub fn wants_cursor(&self) -> bool {
-        self.payload.get(5).is_some_and(|flags| *flags != 0)
+        let flags = self.payload.get(5);
+        flags.is_some_and(|flags| flags & !COUNT_FOLLOWS != 0)
+    }
+
+    pub fn sql(&self) -> &[u8] {
+        &self.text.sql
     }
 
     pub fn is_prepared(&self, backend: &Backend) -> bool {
@@ -235,16 +239,13 @@ impl Execution {
         }
         backend.conn.begin();
         self.payload[1..5].copy_from_slice(&id);
-        match self.types.clone().filter(|_| !self.bound && !told) {
-            Some(types) => self.with_types(&types),
-            None => &self.payload,
+        match (self.given, &self.types) {
+            (Some(given), Some(types)) if !given.bound && !told => {
+                self.rewritten = given.with_types(&self.payload, types);
+                &self.rewritten
+            }
+            _ => &self.payload,
         }
-    }
-
-    fn with_types(&mut self, types: &[u8]) -> &[u8] {
-        let (head, values) = self.payload.split_at(self.types_flag);
-        self.rewritten = [head, &[1], types, values.get(1..).unwrap_or_default()].concat();
-        &self.rewritten
     }
 }
 
@@ -274,7 +275,7 @@ async fn prepare(backend: &mut Backend, sql: &[u8]) -> Result<u32, BackendError>
     let id = reader.u32()?;
     let counts = [reader.u16()?, reader.u16()?];
     for count in counts {
-        let end = u32::from(count > 0 && !backend.deprecate_eof);
+        let end = u32::from(count > 0 && !backend.deprecate_eof());
         for _ in 0..u32::from(count) + end {
             backend.conn.packet(MAX_OWN_ANSWER).await?;
         }
@@ -307,10 +308,58 @@ mod tests {
     #[test]
     fn types_given_once_are_given_to_the_next_server() {
         let mut statement = statement(1);
-        statement.execution(packet(1, &[8, 0, 42]), false).unwrap();
-        let mut again = statement.execution(packet(0, &[43]), false).unwrap();
-        let types = again.types.clone().unwrap();
-        assert_eq!(again.with_types(&types), &packet(1, &[8, 0, 43])[..]);
+        let first = packet(1, &[8, 0, 42]);
+        statement.execution(first, false, false).unwrap();
+        let again = statement.execution(packet(0, &[43]), false, false).unwrap();
+        assert_eq!(told_anew(&again), packet(1, &[8, 0, 43]));
+    }
+
+    /// What a server gets that knows nothing of the statement's types.
+    fn told_anew(execution: &Execution) -> Vec<u8> {
+        let types = execution.types.as_deref().unwrap();
+        execution
+            .given
+            .unwrap()
+            .with_types(&execution.payload, types)
+    }
+
+    /// An execution with a number of values.
+    fn counted(flags: u8, count: u8, rest: &[u8]) -> BytesMut {
+        let head = [0x17, 1, 0, 0, 0, flags, 1, 0, 0, 0, count];
+        BytesMut::from(&[&head, rest].concat()[..])
+    }
+
+    #[test]
+    fn attributes_of_one_execution_are_not_repeated_with_the_next() {
+        let mut statement = statement(1);
+        let with_attribute = [0, 1, 8, 0, 0, 0xfe, 0, 1, b'a', 42];
+        let first = counted(COUNT_FOLLOWS, 2, &with_attribute);
+        let first = statement.execution(first, false, true).unwrap();
+        assert!(!first.wants_cursor());
+        let again = counted(COUNT_FOLLOWS | 1, 1, &[0, 0, 43]);
+        let again = statement.execution(again, false, true).unwrap();
+        assert!(again.wants_cursor());
+        let anew = counted(COUNT_FOLLOWS | 1, 1, &[0, 1, 8, 0, 0, 43]);
+        assert_eq!(told_anew(&again), anew);
+    }
+
+    #[test]
+    fn too_few_values_are_refused_as_mysql_does() {
+        for few in [counted(0, 0, &[]), counted(0, 1, &[0, 1, 8, 0, 0, 42])] {
+            let refused = statement(2).execution(few, false, true).err().unwrap();
+            assert_eq!(refused.code, 1210);
+        }
+    }
+
+    #[test]
+    fn of_a_long_execution_the_rest_is_gathered_unless_it_says_all() {
+        let long = statement(1);
+        assert!(!long.needs_whole(&packet(1, &[8, 0, 42]), false));
+        assert!(long.needs_whole(&packet(0, &[42]), false));
+        assert!(!long.needs_whole(&counted(0, 1, &[0, 1, 8, 0, 0, 42]), true));
+        // a name that goes on in the next packet
+        assert!(long.needs_whole(&counted(0, 1, &[0, 1, 8, 0, 9, b'a']), true));
+        assert!(long.needs_whole(&counted(0, 0, &[]), true));
     }
 
     #[test]
@@ -329,7 +378,10 @@ mod tests {
         for length in 0..12 {
             let mut short = packet(1, &[]);
             short.truncate(length);
-            assert!(statement(1).execution(short, false).is_err(), "{length}");
+            assert!(
+                statement(1).execution(short, false, false).is_err(),
+                "{length}"
+            );
         }
     }
 

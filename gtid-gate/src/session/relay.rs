@@ -64,7 +64,7 @@ pub async fn relay(
     extra_status: u16,
     on_refusal: OnRefusal,
 ) -> Result<Answer, RelayError> {
-    let mut response = Response::new(shape, backend.deprecate_eof, client.seq);
+    let mut response = Response::new(shape, backend.deprecate_eof(), client.seq);
     response.extra_status = extra_status;
     if let First::Error(code) = first_packet(backend, entry).await.map_err(not_sent)? {
         if SqlError::is_server_going(code) && backend.server.role == Role::Satellite {

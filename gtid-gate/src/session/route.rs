@@ -37,39 +37,30 @@ impl Known {
     }
 }
 
-pub(super) struct Statement<'a> {
-    pub known: &'a Known,
-    pub sql: &'a str,
-}
-
 impl Session {
-    pub(super) async fn route(
-        &mut self,
-        statement: Statement<'_>,
-        mut work: Work,
-    ) -> Result<(), Fault> {
-        self.promise(statement.known.hint);
-        self.tie(statement.known.ties)?;
-        match &statement.known.class {
+    pub(super) async fn route(&mut self, known: &Known, mut work: Work) -> Result<(), Fault> {
+        self.promise(known.hint);
+        self.tie(known.ties)?;
+        match &known.class {
             Class::Kill { query_only, id } => return self.kill(*query_only, *id, work).await,
-            Class::Set(items) => return self.set(items, statement.sql, work).await,
+            Class::Set(items) => return self.set(items, work).await,
             Class::Use(name) => return self.use_database(name, &mut work).await,
             Class::Begin {
                 read_only,
                 consistent_snapshot,
             } => {
                 return self
-                    .begin(*read_only, *consistent_snapshot, statement.known.hint, work)
+                    .begin(*read_only, *consistent_snapshot, known.hint, work)
                     .await;
             }
             _ => {}
         }
         match self.state.tx {
-            Tx::None => self.outside(statement, work).await,
-            Tx::OnMaster => self.in_master_transaction(statement, &mut work).await,
-            Tx::Pending => self.first_in_read_only(statement, &mut work).await,
-            Tx::OnSatellite(id) => self.in_read_only(id, statement, work).await,
-            Tx::Lost => self.in_lost(&statement.known.class).await,
+            Tx::None => self.outside(known, work).await,
+            Tx::OnMaster => self.in_master_transaction(known, &mut work).await,
+            Tx::Pending => self.first_in_read_only(known, &mut work).await,
+            Tx::OnSatellite(id) => self.in_read_only(id, known, work).await,
+            Tx::Lost => self.in_lost(&known.class).await,
         }
     }
 
@@ -89,8 +80,8 @@ impl Session {
         !tied && !s.must_serialize() && !s.in_system_schema()
     }
 
-    async fn outside(&mut self, statement: Statement<'_>, mut work: Work) -> Result<(), Fault> {
-        match &statement.known.class {
+    async fn outside(&mut self, known: &Known, mut work: Work) -> Result<(), Fault> {
+        match &known.class {
             Class::Read if self.may_read_alone() => {
                 self.read(&mut work, &[]).await?;
                 self.state.next = Next::default();
@@ -107,7 +98,7 @@ impl Session {
             Class::ShowWarnings => self.on_last_server(&mut work).await,
             Class::Pin(reason) => self.pin(reason, &mut work).await,
             _ => {
-                let told = if changes_only(statement.sql) {
+                let told = if changes_only(&work.sql()) {
                     Told::OwnChange
                 } else {
                     Told::Data
@@ -213,19 +204,15 @@ impl Session {
         }
     }
 
-    async fn in_master_transaction(
-        &mut self,
-        statement: Statement<'_>,
-        work: &mut Work,
-    ) -> Result<(), Fault> {
-        let class = &statement.known.class;
+    async fn in_master_transaction(&mut self, known: &Known, work: &mut Work) -> Result<(), Fault> {
+        let class = &known.class;
         self.shared.metrics.master_statements.inc();
         if let Class::Pin(reason) = class {
             self.state.sticky = Some(reason);
         }
         let told = match class {
             Class::Commit { .. } | Class::Rollback { .. } | Class::InTransaction => Told::OwnChange,
-            _ if changes_only(statement.sql) => Told::OwnChange,
+            _ if changes_only(&work.sql()) => Told::OwnChange,
             _ => Told::Data,
         };
         self.on_master(work, told).await?;
@@ -237,17 +224,13 @@ impl Session {
         }
     }
 
-    async fn first_in_read_only(
-        &mut self,
-        statement: Statement<'_>,
-        work: &mut Work,
-    ) -> Result<(), Fault> {
+    async fn first_in_read_only(&mut self, known: &Known, work: &mut Work) -> Result<(), Fault> {
         let opening = vec![BEGIN_READ_ONLY.to_owned()];
-        match &statement.known.class {
+        match &known.class {
             Class::Read if self.satellites_allowed() => self.read(work, &opening).await.map(drop),
             Class::InTransaction if self.satellites_allowed() => {
                 let answer = self.read(work, &opening).await?;
-                self.has_said(opening, &answer, statement.sql);
+                self.has_said(opening, &answer, &work.sql());
                 Ok(())
             }
             Class::Commit { chain, release } | Class::Rollback { chain, release } => {
@@ -257,7 +240,7 @@ impl Session {
             _ => {
                 self.before_master().await?;
                 self.open_on_master(&opening).await?;
-                self.in_master_transaction(statement, work).await
+                self.in_master_transaction(known, work).await
             }
         }
     }
@@ -276,20 +259,20 @@ impl Session {
     async fn in_read_only(
         &mut self,
         id: usize,
-        statement: Statement<'_>,
+        known: &Known,
         mut work: Work,
     ) -> Result<(), Fault> {
-        match &statement.known.class {
+        match &known.class {
             Class::InTransaction => {
                 let opening = self.state.opening.clone();
                 let answer = self.on_satellite(id, &mut work, Told::Nothing).await?;
-                self.has_said(opening, &answer, statement.sql);
+                self.has_said(opening, &answer, &work.sql());
                 Ok(())
             }
             Class::Read | Class::ShowWarnings => {
                 let answer = self.on_satellite(id, &mut work, Told::Data).await?;
                 let moved = self.state.tx != Tx::OnSatellite(id);
-                if answer.error.is_none() && statement.known.class == Class::Read && !moved {
+                if answer.error.is_none() && known.class == Class::Read && !moved {
                     self.count_read_by(id);
                 }
                 Ok(())
@@ -298,11 +281,11 @@ impl Session {
                 self.on_satellite_quietly(id, "COMMIT").await;
                 self.end_here(*chain, *release).await
             }
-            _ if ends_transaction(statement.sql) => {
+            _ if ends_transaction(&work.sql()) => {
                 self.end_before_begin().await?;
-                self.outside(statement, work).await
+                self.outside(known, work).await
             }
-            Class::Write(reason) => match inside(reason, statement.sql) {
+            Class::Write(reason) => match inside(reason, &work.sql()) {
                 Inside::Satellite => {
                     // What such a function does may not be undone with the transaction: never run again elsewhere.
                     self.state.opening.clear();

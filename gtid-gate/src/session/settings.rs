@@ -13,12 +13,7 @@ use crate::gate::Told;
 use crate::policy::{Choice, Level};
 
 impl Session {
-    pub(super) async fn set(
-        &mut self,
-        items: &[SetItem],
-        sql: &str,
-        mut work: Work,
-    ) -> Result<(), Fault> {
+    pub(super) async fn set(&mut self, items: &[SetItem], mut work: Work) -> Result<(), Fault> {
         check_choices(items).map_err(SqlError::bad_choice)?;
         let is_choice = |i: &SetItem| {
             matches!(
@@ -44,7 +39,7 @@ impl Session {
             )
         };
         if !items.is_empty() && items.iter().all(about_next) && self.state.tx != Tx::OnMaster {
-            return self.set_next(items, sql).await;
+            return self.set_next(items, work.sql().into_owned()).await;
         }
         let turns_on = items.contains(&SetItem::Autocommit(true)) && !self.state.autocommit;
         if turns_on && let Tx::OnSatellite(id) = self.state.tx {
@@ -71,7 +66,7 @@ impl Session {
     }
 
     /// `SET TRANSACTION`: about the next transaction only, so only the server that runs it is told.
-    async fn set_next(&mut self, items: &[SetItem], sql: &str) -> Result<(), Fault> {
+    async fn set_next(&mut self, items: &[SetItem], sql: String) -> Result<(), Fault> {
         if self.state.tx != Tx::None {
             let text =
                 "Transaction characteristics can't be changed while a transaction is in progress";
@@ -88,7 +83,7 @@ impl Session {
                 _ => {}
             }
         }
-        self.state.next.sql.push(sql.to_owned());
+        self.state.next.sql.push(sql);
         self.say_ok().await
     }
 

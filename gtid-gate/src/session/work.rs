@@ -8,6 +8,10 @@ use crate::error::{BackendError, PacketError};
 use crate::packet::{Conn, MAX_PAYLOAD};
 use crate::response::Shape;
 use bytes::BytesMut;
+use std::borrow::Cow;
+
+/// Of a statement too long to be looked at whole, this much is.
+const FIRST_WORDS: usize = 64;
 
 /// A command as read; more of it is still with the client if `continued`.
 pub struct Request {
@@ -20,12 +24,22 @@ impl Request {
         self.payload.first().copied().unwrap_or(0xff)
     }
 
+    /// Too long to be looked at whole.
+    pub fn is_long(&self) -> bool {
+        self.continued || self.payload.len() > MAX_PAYLOAD
+    }
+
     pub fn argument(&self) -> &[u8] {
         self.payload.get(1..).unwrap_or_default()
     }
 }
 
 pub enum Work {
+    /// COM_QUERY, as it is, and where its text begins.
+    Query {
+        request: Request,
+        text_at: usize,
+    },
     /// Sent as it is.
     Plain {
         request: Request,
@@ -41,15 +55,9 @@ pub enum Work {
 }
 
 impl Work {
-    pub fn query(request: Request) -> Self {
-        Self::Plain {
-            request,
-            shape: Shape::Results,
-        }
-    }
-
     pub fn shape(&self) -> Shape {
         match self {
+            Self::Query { .. } => Shape::Results,
             Self::Plain { shape, .. } => *shape,
             Self::Prepare { id, .. } => Shape::Prepare { id: *id },
             Self::Execute(_) => Shape::Results,
@@ -59,9 +67,30 @@ impl Work {
     /// Whether it is here whole, so that another server can be tried.
     pub fn repeatable(&self) -> bool {
         match self {
-            Self::Plain { request, .. } | Self::Prepare { request, .. } => !request.continued,
+            Self::Query { request, .. }
+            | Self::Plain { request, .. }
+            | Self::Prepare { request, .. } => !request.continued,
             Self::Execute(execution) => !execution.continued,
         }
+    }
+
+    /// The statement, as far as it is looked at.
+    pub fn text(&self) -> &[u8] {
+        match self {
+            Self::Query { request, text_at } => {
+                let text = &request.payload[*text_at..];
+                match request.is_long() {
+                    true => &text[..text.len().min(FIRST_WORDS)],
+                    false => text,
+                }
+            }
+            Self::Execute(execution) => execution.sql(),
+            Self::Plain { .. } | Self::Prepare { .. } => &[],
+        }
+    }
+
+    pub fn sql(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(self.text())
     }
 
     fn continued(&self) -> bool {
@@ -90,7 +119,9 @@ pub async fn send(
     backend.conn.begin();
     let continued = work.continued();
     let payload = match work {
-        Work::Plain { request, .. } | Work::Prepare { request, .. } => &request.payload[..],
+        Work::Query { request, .. }
+        | Work::Plain { request, .. }
+        | Work::Prepare { request, .. } => &request.payload[..],
         Work::Execute(execution) => execution.queue_for(backend),
     };
     if !continued {
