@@ -5,7 +5,7 @@
 #![no_main]
 
 use gtid_gate::error::PacketError;
-use gtid_gate::packet::{Conn, HEADER, payload_size};
+use gtid_gate::packet::{Conn, HEADER, Stream, payload_size};
 use gtid_gate::response::{First, Prepared, Response, Shape, Step};
 use std::io;
 use std::pin::{Pin, pin};
@@ -207,6 +207,8 @@ impl AsyncRead for Pieces {
         Poll::Ready(Ok(()))
     }
 }
+
+impl Stream for Pieces {}
 
 impl AsyncWrite for Pieces {
     fn poll_write(
