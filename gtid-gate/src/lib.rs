@@ -9,7 +9,8 @@
 //! - going out: `backend` (one connection to a server), `response` (follows an answer while it passes)
 //! - where to: `policy` (what a read was promised), `gate` (the decision and the wait), `servers` (what is known), `server_position` (follows a satellite),
 //!   `master_questions` (asks the master), `gtid`
-//! - around it: `config`, `metrics`, `admin` (HTTP), `operate` (an operator's commands), `error`
+//! - around it: `config`, `metrics`, `admin` (HTTP), `operate` (an operator's commands), `patience` (how workers take their core),
+//!   `error`
 #![forbid(unsafe_code)]
 
 pub mod admin;
@@ -29,6 +30,7 @@ pub mod operate;
 pub mod packet;
 pub mod parameters;
 pub mod passwords;
+pub mod patience;
 pub mod policy;
 pub mod registry;
 pub mod response;

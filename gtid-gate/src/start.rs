@@ -7,6 +7,7 @@ use crate::gate::Gate;
 use crate::master_questions::MasterQuestions;
 use crate::metrics::Metrics;
 use crate::passwords::Passwords;
+use crate::patience::Patience;
 use crate::registry::Registry;
 use crate::server_position::Follower;
 use crate::servers::Servers;
@@ -32,12 +33,15 @@ pub fn serve(config: Config) -> ExitCode {
         .with_target(false)
         .with_ansi(false)
         .init();
+    let patience = Patience::default();
+    let asked = patience.clone();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(config.workers)
+        .on_thread_park(move || asked.heed())
         .enable_all()
         .build();
     let outcome = match runtime {
-        Ok(runtime) => runtime.block_on(run(config)),
+        Ok(runtime) => runtime.block_on(run(config, patience)),
         Err(error) => Err(error.into()),
     };
     match outcome {
@@ -49,7 +53,7 @@ pub fn serve(config: Config) -> ExitCode {
     }
 }
 
-async fn run(config: Config) -> Result<(), Box<dyn Error>> {
+async fn run(config: Config, patience: Patience) -> Result<(), Box<dyn Error>> {
     let clients = listen(config.listen).await?;
     let proxies = listen(config.proxy_listen).await?;
     let status = listen(config.status_listen).await?;
@@ -58,6 +62,7 @@ async fn run(config: Config) -> Result<(), Box<dyn Error>> {
     tracing::info!(listen = %clients.local_addr()?, proxies = %proxies.local_addr()?, status = %status.local_addr()?, "serving");
     let http = tokio::spawn(admin::run(status, shared.clone()));
     tokio::spawn(close_idle(shared.clone()));
+    tokio::spawn(patience.follow(shared.clone()));
     tokio::spawn(tell_of_losses(shared.clone()));
     let serving = tokio::spawn(server::run(clients, shared.clone(), false));
     let serving_proxies = tokio::spawn(server::run(proxies, shared.clone(), true));
