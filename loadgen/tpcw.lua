@@ -1,0 +1,150 @@
+#!/usr/bin/env sysbench
+-- The database side of TPC-W 1.8: a bookshop's 14 web interactions, as in the evaluation of the Multimed paper (section 4.2).
+--
+--   sysbench loadgen/tpcw.lua --mix=shopping --items=N --ebs=N [options of sysbench and of the MySQL driver] prepare|run|check|cleanup
+--
+-- In:  a MySQL server, or any proxy that splits reads from writes, and the options of tpcw/options.lua.
+-- Out: prepare: the tables, the same for the same --seed. run: one progress line per --report-interval, figures per interaction, and with
+--      --report=FILE the same as JSON, written only if the run succeeded. check: a line per condition, status 1 if one does not hold.
+-- Must never: hide an SQL error (those of --mysql-ignore-errors try the interaction again, and are counted), or print a password.
+-- No globals but sysbench's callbacks.
+
+local folder = sysbench.cmdline.script_path:match("^(.*)/[^/]*$") or "."
+package.path = folder .. "/?.lua;" .. folder .. "/lib/?.lua;" .. package.path
+
+local ffi = require("ffi")
+local check = require("tpcw.check")
+local client = require("tpcw.client")
+local clock = require("tpcw.clock")
+local database = require("tpcw.database")
+local load = require("tpcw.load")
+local options = require("tpcw.options")
+local phases = require("tpcw.phases")
+local random = require("tpcw.random")
+local report = require("tpcw.report")
+local report_file = require("report")
+local rows = require("tpcw.rows")
+local scale = require("tpcw.scale")
+local schema = require("tpcw.schema")
+local statistics = require("tpcw.statistics")
+local strict = require("strict")
+local words = require("tpcw.words")
+
+-- Of random streams: rows have smaller ones.
+local CLIENT_PURPOSE = 100
+
+sysbench.cmdline.options = options.DEFINITIONS
+if sysbench.cmdline.command == "prepare" then phases.open() end
+
+local driver, me, the_end  -- of this thread; a driver that nobody refers to would be taken down
+
+local function connect()
+   driver = driver or sysbench.sql.driver()
+   return driver:connect()
+end
+
+local function say(text)
+   print(text)
+   io.stdout:flush()
+end
+
+-- What the database was prepared with, by name.
+local function parameters_of(connection)
+   local found, result = {}, connection:query("SELECT name, value FROM " .. schema.PARAMETERS)
+   for _ = 1, result.nrows do
+      local row = result:fetch_row()
+      found[row[1]] = tonumber(row[2])
+   end
+   options.require_good(options.unprepared(found))
+   return found
+end
+
+-- prepare, check, cleanup ------------------------------------------------------------------------------------------------------------
+
+local function prepare()
+   local opt = sysbench.opt
+   if sysbench.tid == 0 then options.require_good(options.mistakes(opt, sysbench.version)) end
+   phases.wait(1, sysbench.tid, opt.threads)
+   local connection = connect()
+   load.run({send = function(text) connection:query(text) end, thread = sysbench.tid, threads = opt.threads, say = say,
+             generator = rows.generator(opt.seed, scale.of(opt.items, opt.ebs)), carts = opt.carts})
+   connection:disconnect()
+end
+
+-- In one snapshot, so that it may run beside a load.
+local function check_all()
+   local connection = connect()
+   local function first_row(query)
+      local result = connection:query(query)
+      return result.nrows > 0 and (result:fetch_row()[1] or "NULL") or nil
+   end
+   connection:query("START TRANSACTION READ ONLY")
+   local broken = check.run(parameters_of(connection), first_row, say)
+   connection:query("COMMIT")
+   connection:disconnect()
+   return broken == 0
+end
+
+local function cleanup()
+   local connection = connect()
+   for _, one in ipairs(schema.TABLES) do
+      connection:query(schema.drop(one))
+   end
+   connection:disconnect()
+end
+
+sysbench.cmdline.commands = strict.guarded({
+   prepare = {prepare, sysbench.cmdline.PARALLEL_COMMAND},
+   check = {check_all},
+   cleanup = {cleanup},
+})
+
+-- run --------------------------------------------------------------------------------------------------------------------------------
+
+function init()
+   local opt = sysbench.opt
+   options.require_good(options.mistakes(opt, sysbench.version))
+   local connection = connect()
+   options.require_good(options.unfit(opt, parameters_of(connection)))
+   connection:disconnect()
+   report_file.start(opt.report)
+   statistics.create(opt.threads)
+end
+
+function thread_init(thread)
+   local opt, all = sysbench.opt, statistics.find(sysbench.opt.threads)
+   local settings = {split = opt.split, prepared = opt.db_ps_mode ~= "disable", session_sql = opt.session_sql}
+   me = {
+      db = database.new(connect(), settings), random = random.stream(opt.seed, CLIENT_PURPOSE, thread),
+      scale = scale.of(opt.items, opt.ebs), pool = words.pool(opt.seed), cart = thread + 1, mix = opt.mix, retries = opt.retries,
+      observe = function(what, number, milliseconds) statistics[what](all, thread, number, milliseconds) end,
+   }
+end
+
+-- False if the run's end came first. Afterwards sysbench's clock of the event begins anew: thinking is no response time.
+local function think(thread)
+   the_end = the_end or clock.now() + (sysbench.opt.time > 0 and sysbench.opt.time or math.huge)
+   local awake = clock.sleep(clock.think_seconds(me.random), the_end)
+   ffi.C.sb_event_start(thread)
+   return awake
+end
+
+function event(thread)
+   if sysbench.opt.think and not think(thread) then return end
+   client.step(me)
+end
+
+function thread_done()
+   me.db:close()
+end
+
+function sysbench.hooks.report_intermediate(stat)
+   local fresh = statistics.progress(statistics.find(sysbench.opt.threads))
+   say(report.progress_line(stat, fresh, sysbench.opt.percentile))
+end
+
+function sysbench.hooks.report_cumulative(stat)
+   local result = report.result(stat, statistics.summary(statistics.find(sysbench.opt.threads)), sysbench.opt)
+   say(report.text(result))
+   report_file.finish(sysbench.opt.report, result)
+end

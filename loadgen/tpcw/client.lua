@@ -1,0 +1,44 @@
+-- One emulated browser: chooses interactions by the mix and carries each out, again if the database says that it may be tried again.
+-- In: {db, random, scale, pool, cart, mix, retries (at most), observe}. Out: one interaction per step; observe is called with
+-- ("completed", number, milliseconds), ("retried", number), ("failed", number).
+-- Must never: leave a transaction open, count an interaction as completed that was not committed, or pass over an error that is none
+-- of those that may be tried again.
+
+local clock = require("tpcw.clock")
+local database = require("tpcw.database")
+local interactions = require("tpcw.interactions")
+local mix = require("tpcw.mix")
+
+local client = {}
+
+local function attempt(self, interaction)
+   self.db:begin(interaction.mode)
+   interaction.run(self)
+   self.db:commit(interaction.mode)
+end
+
+-- True if it was done, in the end.
+local function carried_out(self, number, interaction)
+   local drawn = self.random.state
+   for try = 0, self.retries do
+      local good, reason = pcall(attempt, self, interaction)
+      if good then return true end
+      if not database.may_try_again(reason) then error(reason, 0) end
+      self.db:recover(reason)
+      if try < self.retries then self.observe("retried", number) end
+      self.random.state = drawn  -- the same interaction again, not another one
+   end
+   return false
+end
+
+function client.step(self)
+   local name = mix.choose(self.mix, self.random:uniform(1, mix.WHOLE))
+   local number, started = mix.NUMBER[name], clock.now()
+   if carried_out(self, number, interactions[name]) then
+      self.observe("completed", number, (clock.now() - started) * 1000)
+   else
+      self.observe("failed", number)
+   end
+end
+
+return client
