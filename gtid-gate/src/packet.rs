@@ -179,10 +179,6 @@ impl Conn {
         self.seq = self.seq.wrapping_add(1);
     }
 
-    pub fn queue_raw(&mut self, bytes: &[u8]) {
-        self.outbound.extend_from_slice(bytes);
-    }
-
     pub async fn flush(&mut self) -> io::Result<()> {
         if !self.outbound.is_empty() {
             self.stream.write_all(&self.outbound).await?;

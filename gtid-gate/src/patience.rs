@@ -1,7 +1,7 @@
 //! How eagerly a worker takes its core from a server's thread there, once something has arrived for it.
 //!
 //! At once is best for one client that waits. With many short statements under way it costs two switches for each of them; a
-//! worker under SCHED_BATCH (sched(7)) lets the server's thread go on instead, and finds several answers when it runs: a quarter
+//! worker under SCHED_BATCH (sched(7)) lets the server's thread go on instead, and finds several answers when it runs: a fifth
 //! less CPU a point select with eight connections. Beside long statements that would be the wrong trade, hence only at rates
 //! that these do not reach.
 //! Must never: change what a thread outside the runtime's workers does.

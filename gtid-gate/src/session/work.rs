@@ -75,8 +75,8 @@ impl Work {
     }
 
     /// The statement, as far as it is looked at.
-    pub fn text(&self) -> &[u8] {
-        match self {
+    pub fn sql(&self) -> Cow<'_, str> {
+        let text = match self {
             Self::Query { request, text_at } => {
                 let text = &request.payload[*text_at..];
                 match request.is_long() {
@@ -86,11 +86,8 @@ impl Work {
             }
             Self::Execute(execution) => execution.sql(),
             Self::Plain { .. } | Self::Prepare { .. } => &[],
-        }
-    }
-
-    pub fn sql(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(self.text())
+        };
+        String::from_utf8_lossy(text)
     }
 
     fn continued(&self) -> bool {
