@@ -1,4 +1,4 @@
-# Functions that bench-replication and bench-gate share: a stack of the bench's own, its account, and its removal.
+# Functions that bench-replication, bench-gate and bench-tpcw share: a stack of the bench's own, its account, and its removal.
 # Sourced after .ci/lib.sh; expects `me`, and `bench_state`, the directory for what the bench writes.
 # Comes in: BENCH_PORTS, BENCH_KEEP, BENCH_USER. Goes out: exported settings of the stack, sysbench.cnf (mode 0600), messages on stderr.
 # Must never touch an operator's stack.
@@ -64,13 +64,17 @@ measure() {
   return "$status"
 }
 
-# bench_up: the stack, without remains of an earlier one, and removed however the caller ends.
-bench_up() {
+# own_stack: from here on the stack is this bench's: no remains of an earlier one, and removed however the caller ends.
+own_stack() {
   .ci/engine up
   trap finish EXIT
   trap 'exit 143' TERM HUP
   trap 'exit 130' INT
   mkdir -p "$bench_state"
   remove_remains
+}
+
+bench_up() {
+  own_stack
   .ci/up >&2
 }

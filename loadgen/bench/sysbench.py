@@ -4,15 +4,33 @@ In:  the bench's account, a server's address. Out: command lines, runs that succ
 Must never: put a password on a command line.
 """
 import pathlib
+import resource
 import subprocess
 import sys
 import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
+CHECKPOINT = "Checkpoint report"
 
 
 def say(text):
     print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+def allow_many_files():
+    """A thousand connections of one sysbench."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def await_checkpoint(lines):
+    """What was said until the warm-up was over (--report-checkpoints), or until the end."""
+    said = ""
+    for line in lines:
+        said += line
+        if CHECKPOINT in line:
+            break
+    return said
 
 
 class Sysbench:

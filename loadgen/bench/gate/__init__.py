@@ -5,7 +5,6 @@ plan       which cells are measured, by whom, in which order                    
 outcome    medians, ratios, the last line                                                     pure
 tables     how all of it is printed                                                           pure
 peers      configurations of ProxySQL and MySQL Router (pure), starting and stopping them
-process    CPU time and memory of one process
 cells      one cell measured: sysbench, CPU, and under writes the load and the lag
 __main__   the run
 """

@@ -6,7 +6,6 @@ Must never: print a line of JSON for a run that did not come to its end.
 """
 import contextlib
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from gate import outcome, plan, settings as gate_settings, tables
 from gate.cells import OLTP, RESULTS, Cells, rows_of
 from gate.peers import Contender, NotHere, Peers
 from stack import Stack
-from sysbench import Sysbench, say
+from sysbench import Sysbench, allow_many_files, say
 
 GATE_PORT, MYSQL_PORT = 6034, 3306
 
@@ -104,12 +103,6 @@ def measure(stack, settings):
         cells = Cells(stack, settings, sysbench, write_sysbench)
         notes += warm_up(cells, present, settings)
         return outcome.medians(measure_all(cells, present, settings)), notes
-
-
-def allow_many_files():
-    """A thousand connections of one sysbench."""
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def main():

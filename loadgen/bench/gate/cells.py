@@ -11,8 +11,9 @@ import threading
 import time
 
 import figures
-from gate import plan, process
-from sysbench import HERE, Probe
+import process
+from gate import plan
+from sysbench import HERE, Probe, await_checkpoint
 
 OLTP, RESULTS = HERE.parent / "oltp.lua", HERE / "results.lua"
 SPARE_SECONDS = 60      # a run that takes so much longer than asked has hung
@@ -20,7 +21,6 @@ EDGE_SECONDS = .3       # CPU is looked at for so much less than the run measure
 WRITE_HEAD_SECONDS = 2  # of the load, before anything is measured under it
 SEEN_SECONDS = 30       # until a probe has told what its server has
 PROBES_PER_SECOND = 50
-CHECKPOINT = "Checkpoint report"
 STOCK = {"point-select": "oltp_point_select", "read-only": "oltp_read_only"}
 
 
@@ -159,16 +159,6 @@ class Cells:
             time.sleep(.05)
             satellite = dict(probes["satellite-1"].seen)
         return figures.quantiles(figures.lags(master, satellite, begin, end))["p50"]
-
-
-def await_checkpoint(lines):
-    """What was said until the warm-up was over, or until the end."""
-    said = ""
-    for line in lines:
-        said += line
-        if CHECKPOINT in line:
-            break
-    return said
 
 
 def lasted(load):

@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 
 import containers
-from gate import process
+import process
 
 PROXYSQL_PORT, ROUTER_PORT = 6033, 6446
 START_SECONDS = 30

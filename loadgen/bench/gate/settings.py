@@ -4,6 +4,8 @@ In:  the environment, as loadgen/bench-gate fills it in. Out: one immutable valu
 """
 from dataclasses import dataclass
 
+from reader import Reader
+
 CONTENDERS = ("direct", "eventual", "strong", "proxysql", "proxysql-socket", "router")
 WORKLOADS = ("point-select", "read-only", "result")
 MODES = ("text", "prepared")
@@ -37,44 +39,6 @@ class Settings:
     state: str
 
 
-class Reader:
-    """Reads one setting after the other; what is wrong is collected."""
-
-    def __init__(self, environment):
-        self._environment = environment
-        self.mistakes = []
-
-    def text(self, name):
-        return self._environment.get(name, "")
-
-    def number(self, name, least=1, most=10 ** 9):
-        value = self.text(name)
-        if self._fits(value, least, most):
-            return int(value)
-        self.mistakes.append(f"{name}={value}: a whole number from {least} to {most} is needed")
-        return least
-
-    def numbers(self, name, most):
-        """None at all is right, too."""
-        values = self.text(name).split()
-        bad = [value for value in values if not self._fits(value, 1, most)]
-        self.mistakes.extend(f"{name}: {value} is not a whole number from 1 to {most}" for value in bad)
-        return () if bad else tuple(sorted(set(map(int, values))))
-
-    def words(self, name, known):
-        """In the order of those that are known; at least one."""
-        values = self.text(name).split()
-        bad = [value for value in values if value not in known]
-        self.mistakes.extend(f"{name}: {value} is not known; known: {' '.join(known)}" for value in bad)
-        if not values:
-            self.mistakes.append(f"{name}: at least one is needed of: {' '.join(known)}")
-        return tuple(word for word in known if word in values)
-
-    @staticmethod
-    def _fits(value, least, most):
-        return value.isascii() and value.isdigit() and len(value) <= 10 and least <= int(value) <= most
-
-
 def read(environment):
     """The settings; ValueError with all mistakes, one a line."""
     reader = Reader(environment)
@@ -93,6 +57,5 @@ def read(environment):
         password_file=reader.text("BENCH_PASSWORD_FILE"), state=reader.text("BENCH_STATE"))
     if not settings.write_workload.replace("_", "").isalnum():
         reader.mistakes.append(f"BENCH_WRITE_WORKLOAD={settings.write_workload}: a script of sysbench is needed, for example oltp_insert")
-    if reader.mistakes:
-        raise ValueError("\n".join(reader.mistakes))
+    reader.require_good()
     return settings
