@@ -21,6 +21,11 @@ HTTP_SECONDS = 5
 SPARE_CONNECTIONS = 50
 
 
+def total(exposition, name):
+    """The sum of a metric over its labels, in Prometheus' text format."""
+    return sum(float(line.split()[-1]) for line in exposition.splitlines() if line.split("{")[0].split(" ")[0] == name)
+
+
 class Stack:
     """servers: those that are asked where they are."""
 
@@ -100,8 +105,7 @@ class Stack:
     def metric(self, service, name):
         """The sum of a metric over its labels."""
         with urllib.request.urlopen(f"http://{self.address(service)}:8080/metrics", timeout=HTTP_SECONDS) as answer:
-            lines = answer.read().decode().splitlines()
-        return sum(float(line.split()[-1]) for line in lines if line.split("{")[0].split(" ")[0] == name)
+            return total(answer.read().decode(), name)
 
     # --- who runs -----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,74 @@
+"""Runs bench-tpcw on the bench's own Compose project, whose master is up and empty. With `check`: only reads the settings.
+
+In:  the settings of loadgen/bench-tpcw, in the environment. Out: tables on stdout, the last line is one line of JSON; results.json, CSV
+files and report.html, written anew after each contender; progress on stderr. Exit status: 0; 1 something failed, or a check did not hold; 64
+settings.
+Must never: print a line of JSON for a run that did not come to its end.
+"""
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+
+import containers
+import process
+from sysbench import Sysbench, allow_many_files, say
+from tpcw import machine, page, plan, results, settings as tpcw_settings, stage, tables
+from tpcw.runner import Runner
+
+
+def measure(contender, settings, here, runner, sysbench):
+    """One contender: its runs, what was checked, what its servers were set to."""
+    say(f"{contender.name}: a fresh copy of the database")
+    with contextlib.closing(stage.Stage(contender, settings, here)) as up:
+        set_to = machine.server_settings(up.stack, contender)
+        warm_up = plan.warm_up(settings)
+        if warm_up:
+            say(f"{contender.name}: warming up for {settings.warm_up_seconds} s")
+            runner.warm_up(up, warm_up)
+        runs = []
+        for cell in plan.cells(settings, contender):
+            runs.append(runner.measure(up, cell))
+            say(f"{contender.name}, {cell.mix}, {cell.clients} clients: {runs[-1]['wips']:.1f} WIPS, p99 {runs[-1]['p99'] or 0:.0f} ms")
+        return runs, up.check(sysbench), set_to
+
+
+def measure_all(settings, here, sysbench):
+    """Everything, in the shape of results.py."""
+    say(f"loading {settings.items} items, {settings.ebs} emulated browsers; about {plan.estimate(settings) / 60:.0f} minutes in all")
+    database = {"items": str(settings.items), "emulated browsers": str(settings.ebs), "size": f"{stage.load(settings, sysbench)} MiB"}
+    runner, runs, checks, servers = Runner(settings, sysbench), [], {}, {}
+    contenders = plan.contenders(settings)
+    for contender in contenders:
+        found, checks[contender.name], servers[contender.name] = measure(contender, settings, here, runner, sysbench)
+        runs += found
+        everything = results.results(settings, here, database, servers, checks, runs, complete=contender == contenders[-1])
+        results.write(settings.results, everything, page.page)
+    return everything
+
+
+def main():
+    try:
+        settings = tpcw_settings.read(os.environ)
+    except ValueError as mistakes:
+        print("\n".join(f"bench: {line}" for line in str(mistakes).splitlines()), file=sys.stderr)
+        return 64
+    if sys.argv[1:] == ["check"]:
+        return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    allow_many_files()
+    cores = settings.cpus or machine.cores()
+    here = {"cores": cores, "core_count": process.cores_in(cores), "memory": machine.memory(), "facts": machine.facts(settings)}
+    sysbench = Sysbench(settings.config_file, settings.user, settings.database)
+    try:
+        print(tables.report(measure_all(settings, here, sysbench)))
+        say(f"the report: {settings.results}/report.html")
+    except (OSError, containers.SqlFailed, ValueError, KeyError, subprocess.CalledProcessError) as failure:
+        print(f"bench: {failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

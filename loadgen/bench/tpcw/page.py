@@ -1,0 +1,178 @@
+"""The report of bench-tpcw: one HTML file with the paper's figures for this machine. Pure.
+
+In:  the results, as results.py has them. Out: the text of the page. It needs no network, no script and no other file; it is well-formed XML,
+too. Must never: leave text unescaped, or say less plainly than the last line that one MySQL was ahead.
+"""
+import figures
+from tpcw import charts, outcome, tables
+from tpcw.charts import element, escaped
+
+STYLE = """
+:root { color-scheme: light; --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #9a4f7f; --c4: #b37a00; --c5: #3a94c9; --c6: #222; }
+body { font: 1rem/1.5 system-ui, sans-serif; color: #111; background: #fff; max-width: 72rem; margin: 0 auto; padding: 1rem; }
+h1 { line-height: 1.2; } h2 { margin-top: 2.5rem; border-bottom: 1px solid #bbb; }
+.verdict { border-left: .3rem solid var(--c1); padding: .1rem 1rem; background: #f6f4f0; }
+.figures { display: grid; gap: 1.5rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); }
+figure { margin: 0; } figcaption { font-weight: 600; }
+svg { width: 100%; height: auto; font: 13px system-ui, sans-serif; fill: #111; }
+.grid { stroke: #ddd; stroke-width: 1; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .15rem .6rem; border-bottom: 1px solid #ddd; text-align: right; vertical-align: top; }
+th:first-child, td:first-child, .texts td { text-align: left; } .texts td { overflow-wrap: anywhere; }
+@media (max-width: 40rem) { body { padding: .6rem; } th, td { padding: .15rem .35rem; } }
+@media print {
+  body { max-width: none; font-size: 10pt; padding: 0; } .wide { overflow: visible; } table { font-size: 7.5pt; }
+  figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; } .figures { grid-template-columns: 1fr 1fr; } .verdict { background: none; }
+}
+"""
+DASHES = ("none", "7 3", "2 3", "9 3 2 3", "5 5", "1 2", "12 4")
+
+
+def styles():
+    """Colours, dashes and fills of the series."""
+    return "".join(f".s{number} {{ stroke: var(--c{number}); stroke-width: 2; fill: none; stroke-dasharray: {dash}; }}\n"
+                   f".m{number}, .f{number} {{ fill: var(--c{number}); stroke: none; }}\n" for number, dash in enumerate(DASHES))
+
+
+def titled(title, drawing):
+    return element("figure", element("figcaption", escaped(title)) + drawing)
+
+
+def side_by_side(drawings):
+    return element("div", "".join(drawings), class_="figures")
+
+
+def table(head, rows, class_="numbers"):
+    lines = [element("tr", "".join(element("th", escaped(cell)) for cell in head))] if head else []
+    lines += [element("tr", "".join(element("td", escaped(cell)) for cell in row)) for row in rows]
+    return element("div", element("table", "".join(lines), class_=class_), class_="wide")
+
+
+def texts(pairs):
+    return table((), pairs.items(), "texts")
+
+
+def section(title, *parts):
+    return element("section", element("h2", escaped(title)) + "".join(parts))
+
+
+def paragraph(words):
+    return element("p", escaped(words))
+
+
+# --- figures ----------------------------------------------------------------------------------------------------------------
+
+def against_satellites(results, mix, name, title, unit):
+    """Multimed by its satellites; one MySQL is the same whatever their number, native replicas are where they were measured."""
+    runs = outcome.at(results["runs"], mix, results["head_clients"])
+    ours = sorted((run["satellites"], run[name]) for run in runs if run["kind"] == "multimed")
+    series = {"Multimed": ours, "native replicas": [(run["satellites"], run[name]) for run in runs if run["kind"] == "replicas"],
+              "one MySQL, all cores": [(count, run[name]) for run in runs if run["kind"] == "single" for count, _ in ours]}
+    series = {each: points for each, points in series.items() if points}
+    return titled(f"{title}, {results['head_clients']} clients", charts.lines(f"{mix}: {title} against satellites", series, "satellites", unit)) if ours else ""
+
+
+def swept(runs):
+    """Contenders that were measured at more than one number of clients."""
+    return [name for name in outcome.contenders(runs) if len({run["clients"] for run in runs if run["contender"] == name}) > 1]
+
+
+def against_clients(results, mix, name, title, unit, log):
+    runs = [run for run in results["runs"] if run["mix"] == mix]
+    series = {each: [(run["clients"], run[name]) for run in runs if run["contender"] == each] for each in swept(runs)}
+    return titled(f"{title}, by clients", charts.lines(f"{mix}: {title} against clients", series, "clients", unit, log=log)) if series else ""
+
+
+def chosen(results, mix):
+    """One run of each kind, at the head's number of clients: Multimed with its best number of satellites."""
+    found = (outcome.best(results["runs"], mix, results["head_clients"], kind) for kind in ("single", "replicas", "multimed"))
+    return [run for run in found if run]
+
+
+def of_interactions(results, mix):
+    runs = chosen(results, mix)
+    rows = {name: {run["contender"]: (run["interactions"][name]["p50"], run["interactions"][name]["p99"]) for run in runs if name in run["interactions"]}
+            for name in dict.fromkeys(name for run in runs for name in sorted(run["interactions"]))}
+    return titled(f"Latency of each interaction, p50 (mark) to p99, {results['head_clients']} clients",
+                  charts.ranges(f"{mix}: latency of each interaction", {name.replace("_", " "): row for name, row in rows.items()}, "ms"))
+
+
+def of_cpu(results, mix):
+    bars = {run["contender"]: outcome.costs(run) for run in outcome.at(results["runs"], mix, results["head_clients"])}
+    order = [group for group in tables.CPU if any(group in bar for bar in bars.values())]
+    bars = {name: {group: bar.get(group) for group in order} for name, bar in bars.items()}
+    return titled(f"CPU of the servers for one interaction, {results['head_clients']} clients", charts.stacked(f"{mix}: CPU per server", bars, "ms of CPU"))
+
+
+def over_time(run):
+    """Lag of each server, and waits, second by second."""
+    samples = run["samples"]
+    servers = list(dict.fromkeys(name for sample in samples for name in sample["lag_ms"]))
+    lag = {name: [(sample["second"], sample["lag_ms"].get(name)) for sample in samples] for name in servers}
+    waits = {title: [(sample["second"], sample[name]) for sample in samples]
+             for title, name in (("reads that waited", "waits"), ("fallbacks to the master", "fallbacks"))}
+    cpu = {name: [(sample["second"], sample["cpu"][name]) for sample in samples] for name in run["cpu_ms"]}
+    titles = (("Lag", lag, "ms behind the master"), ("Waits", waits, "a second"), ("CPU per server", cpu, "cores"))
+    return [titled(f"{run['contender']}, {run['mix']}: {title.lower()} over time",
+                   charts.lines(f"{run['contender']}, {run['mix']}: {title} over time", series, "seconds", unit, time=True)) for title, series, unit in titles]
+
+
+# --- sections -----------------------------------------------------------------------------------------------------------------
+
+def verdict(results):
+    parts = [element("p", element("strong", escaped(f"{mix} mix. ")) + escaped(" ".join(sentences))) for mix, sentences in results["verdict"].items()]
+    parts += [paragraph(results["why"])] if results["why"] else []
+    rows = [(mix, *(figures.shown(each[name], 3) for name in ("wips_ratio", "master_cpu_ratio", "p99_ratio"))) for mix, each in results["ratios"].items()]
+    return (element("div", "".join(parts), class_="verdict")
+            + paragraph(f"Multimed with its best number of satellites, divided by one MySQL, at {results['head_clients']} clients:")
+            + table(("mix", "throughput (WIPS)", "master's CPU per interaction", "p99"), rows))
+
+
+def of_mix(results, mix):
+    drawings = (against_satellites(results, mix, "wips", "Throughput", "WIPS"), against_satellites(results, mix, "avg", "Response time", "ms, average"),
+                against_clients(results, mix, "wips", "Throughput", "WIPS", False),
+                against_clients(results, mix, "avg", "Response time", "ms, average", True), of_interactions(results, mix), of_cpu(results, mix))
+    return section(f"{mix} mix", side_by_side(drawings), measured(results, mix))
+
+
+def measured(results, mix):
+    """All figures of a mix."""
+    head = ("contender", "clients", *(title for title, _, _ in tables.COLUMNS), *(f"{group}, CPU ms" for group in tables.CPU), "waits/s", "lag p50 ms")
+    rows = []
+    for run in sorted((run for run in results["runs"] if run["mix"] == mix), key=lambda run: run["clients"]):
+        costs = outcome.costs(run)
+        rows.append((run["contender"], run["clients"], *(figures.shown(run[name], decimals) for _, name, decimals in tables.COLUMNS),
+                     *(figures.shown(costs.get(group), 2) for group in tables.CPU), figures.shown(run["waits"], 1), figures.shown(run["lag_ms_p50"])))
+    return table(head, rows)
+
+
+def times(results):
+    runs = [run for mix in outcome.mixes(results["runs"]) for run in chosen(results, mix) if run["satellites"]]
+    return section("Lag, waits and CPU over time", side_by_side([drawing for run in runs for drawing in over_time(run)])) if runs else ""
+
+
+def checks(results):
+    return section("Checked after each contender", texts({name: "; ".join(found) for name, found in results["checks"].items()}))
+
+
+def all_settings(results):
+    parts = [element("h3", "Bench") + texts(results["settings"]), element("h3", "Database") + texts(results["database"])]
+    for contender, servers in results["servers"].items():
+        names = list(dict.fromkeys(name for server in servers.values() for name in server))
+        parts.append(element("h3", escaped(contender)) + table(("", *servers), [(name, *(server.get(name, "-") for server in servers.values()))
+                                                                              for name in names], "numbers texts"))
+    note = "Of each MySQL server: every variable that differs from MySQL's default, and some that do not."
+    return section("Every setting", paragraph(note), *parts)
+
+
+def page(results):
+    incomplete = "" if results["complete"] else paragraph("NOT COMPLETE: some contenders were not measured, or not yet.")
+    about = ("Web interactions per second (WIPS) of TPC-W's database side, one contender after the other, each on a fresh copy of the same database,"
+             " on the same cores and memory, without think times. A satellite or a replica answers reads once it has all that was committed before.")
+    body = [element("h1", "TPC-W on one MySQL, on native replicas, and on Multimed"), incomplete, paragraph(about), verdict(results)]
+    body += [of_mix(results, mix) for mix in outcome.mixes(results["runs"])]
+    body += [times(results), checks(results), section("Machine", texts(results["machine"])), all_settings(results)]
+    head = ('<meta charset="utf-8" /><meta name="viewport" content="width=device-width, initial-scale=1" />'
+            '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'" />'
+            + element("title", "TPC-W: one MySQL, native replicas, Multimed") + element("style", STYLE + styles()))
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'

@@ -1,0 +1,57 @@
+"""Which contenders are measured, under which loads, in which order, and how long that takes. Pure."""
+from dataclasses import dataclass
+
+# Guessed, for the estimate alone.
+START_SECONDS = 1.5       # of sysbench, and what is asked around it
+LOGINS_PER_SECOND = 200
+UP_SECONDS = {"single": 12, "replicas": 35, "multimed": 50}  # with a fresh copy of a small database
+CHECK_SECONDS = {"single": 3, "replicas": 15, "multimed": 30}
+LOAD_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Contender:
+    """kind: single, replicas, multimed. satellites: how many servers answer reads behind the gate; a replica counts as one."""
+    kind: str
+    satellites: int = 0
+
+    @property
+    def name(self):
+        return f"{self.kind}-{self.satellites}" if self.satellites else self.kind
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A load under which contenders are compared."""
+    mix: str
+    clients: int
+
+
+def contenders(settings):
+    """One MySQL first; replicas are as many as the most satellites."""
+    found = {"single": [Contender("single")], "replicas": [Contender("replicas", settings.most_satellites)],
+             "multimed": [Contender("multimed", count) for count in settings.satellites]}
+    return [each for kind in settings.contenders for each in found[kind]]
+
+
+def cells(settings, contender):
+    """Mixes that write least come first: the database grows under the others. Clients are swept with the most satellites only; fewer
+    satellites are measured where satellites are compared, at the head's number of clients."""
+    swept = contender.kind != "multimed" or contender.satellites == settings.most_satellites
+    counts = settings.clients if swept else (settings.head_clients,)
+    return [Cell(mix, clients) for mix in settings.mixes for clients in counts]
+
+
+def warm_up(settings):
+    """The load that every contender has before it is measured, with many writes: code of JVMs is compiled while it works. None: none."""
+    return Cell(settings.mixes[-1], settings.head_clients) if settings.warm_up_seconds else None
+
+
+def estimate(settings):
+    """Seconds, about."""
+    total = LOAD_SECONDS
+    for contender in contenders(settings):
+        total += UP_SECONDS[contender.kind] + CHECK_SECONDS[contender.kind] + settings.warm_up_seconds
+        total += sum(settings.cell_warm_up_seconds + settings.seconds + START_SECONDS + 2 * cell.clients / LOGINS_PER_SECOND
+                     for cell in cells(settings, contender))
+    return total

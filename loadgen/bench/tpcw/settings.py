@@ -1,0 +1,133 @@
+"""The settings of bench-tpcw.
+
+In:  the environment, as loadgen/bench-tpcw fills it in over .env. Out: one immutable value, or a ValueError with all mistakes.
+"""
+import re
+from dataclasses import dataclass
+
+from reader import Reader
+from tpcw import memory
+
+CONTENDERS = ("single", "replicas", "multimed")
+MIXES = ("browsing", "shopping", "ordering")  # those that write least first
+DATA = ("memory", "disk")
+PROTOCOLS = ("prepared", "text")
+ITEMS = (1000, 10000, 100000, 1000000, 10000000)
+# Shown in the report.
+GATE = ("GATE_CONSISTENCY", "GATE_WAIT_MS", "GATE_AFTER_WAIT", "GATE_FALLBACK_LIMIT", "GATE_FALLBACK_QUEUE_MS", "GATE_SERVER_RUNNING",
+        "GATE_SERVER_CONNECTIONS", "GATE_QUEUE_MS")
+MOST_CLIENTS = 1900  # the servers' max_connections is 2000, and the bench itself needs some
+MOST_SATELLITES = 99
+
+
+@dataclass(frozen=True)
+class Settings:
+    contenders: tuple
+    mixes: tuple
+    clients: tuple
+    head_clients: int
+    satellites: tuple
+    seconds: int
+    cell_warm_up_seconds: int
+    warm_up_seconds: int
+    items: int
+    ebs: int
+    seed: int
+    load_threads: int
+    data: str
+    protocol: str
+    master_options: tuple
+    single_options: tuple
+    cpus: str
+    load_cpus: str
+    sizes: memory.Sizes
+    gate: tuple
+    user: str
+    database: str
+    config_file: str
+    state: str
+    results: str
+
+    @property
+    def most_satellites(self):
+        return self.satellites[-1]
+
+    @property
+    def carts(self):
+        """Every client has one."""
+        return self.clients[-1]
+
+    @property
+    def scale(self):
+        """What sysbench must be told of the database, whatever it does with it."""
+        return f"--items={self.items}", f"--ebs={self.ebs}", f"--seed={self.seed}"
+
+
+def word(reader, name, known):
+    """Exactly one of those that are known."""
+    value = reader.text(name)
+    if value not in known:
+        reader.mistakes.append(f"{name}={value}: one is needed of: {' '.join(map(str, known))}")
+    return value
+
+
+def at_least_one(reader, name, most):
+    """Ascending; a mistake was told if it is only a stand-in."""
+    before = len(reader.mistakes)
+    values = reader.numbers(name, most)
+    if not values and len(reader.mistakes) == before:
+        reader.mistakes.append(f"{name}: at least one number is needed")
+    return values or (1,)
+
+
+def options(reader, name):
+    """mysqld's, for example --innodb-io-capacity=2000."""
+    values = tuple(reader.text(name).split())
+    reader.mistakes.extend(f"{name}: {value} is not an option like --innodb-io-capacity=2000" for value in values if not value.startswith("--"))
+    return values
+
+
+def cpus(reader, name):
+    """A list like 0-3,8; empty: all."""
+    value = reader.text(name)
+    if not re.fullmatch(r"(\d+(-\d+)?(,\d+(-\d+)?)*)?", value, re.ASCII):
+        reader.mistakes.append(f"{name}={value} is not a list of cores like 0-3,8")
+    return value
+
+
+def sizes(reader):
+    """The memory of the servers, from .env."""
+    found = {}
+    for name, default in memory.DEFAULTS.items():
+        value = reader.text(name) or default
+        try:
+            found[name.lower()] = memory.bytes_of(value)
+        except ValueError:
+            found[name.lower()] = 0
+            reader.mistakes.append(f"{name}={value} is not a size like 512m or 2g")
+    return memory.Sizes(**found)
+
+
+def read(environment):
+    """The settings; ValueError with all mistakes, one a line."""
+    reader = Reader(environment)
+    reader.number("BENCH_PORTS", 1024, 65533)
+    head = reader.number("BENCH_HEAD_CLIENTS", 1, MOST_CLIENTS)
+    clients = at_least_one(reader, "BENCH_CLIENTS", MOST_CLIENTS)
+    items = word(reader, "BENCH_ITEMS", tuple(map(str, ITEMS)))
+    settings = Settings(
+        contenders=reader.words("BENCH_CONTENDERS", CONTENDERS), mixes=reader.words("BENCH_MIXES", MIXES),
+        clients=tuple(sorted({*clients, head})), head_clients=head, satellites=at_least_one(reader, "BENCH_SATELLITES", MOST_SATELLITES),
+        seconds=reader.number("BENCH_SECONDS", 2), cell_warm_up_seconds=reader.number("BENCH_CELL_WARM_UP_SECONDS"),
+        warm_up_seconds=reader.number("BENCH_WARM_UP_SECONDS", 0),
+        items=int(items) if items in map(str, ITEMS) else 0, ebs=reader.number("BENCH_EBS", 1, 250000),
+        seed=reader.number("BENCH_SEED", 0, 2147483647), load_threads=reader.number("BENCH_LOAD_THREADS", 1, 1000),
+        data=word(reader, "BENCH_SATELLITE_DATA", DATA), protocol=word(reader, "BENCH_PROTOCOL", PROTOCOLS),
+        master_options=options(reader, "BENCH_MASTER_OPTIONS"), single_options=options(reader, "BENCH_SINGLE_OPTIONS"),
+        cpus=cpus(reader, "BENCH_CPUS"), load_cpus=cpus(reader, "BENCH_LOAD_CPUS"), sizes=sizes(reader),
+        gate=tuple(f"{name}={reader.text(name)}" for name in GATE), user=reader.text("BENCH_USER"), database=reader.text("BENCH_DATABASE"),
+        config_file=reader.text("BENCH_CONFIG_FILE"), state=reader.text("BENCH_STATE"), results=reader.text("BENCH_RESULTS"))
+    if bool(settings.cpus) != bool(settings.load_cpus):
+        reader.mistakes.append("BENCH_CPUS, BENCH_LOAD_CPUS: give both, or none")
+    reader.require_good()
+    return settings

@@ -1,0 +1,38 @@
+"""Tables of bench-tpcw, as lines. Pure. In: the results (see results.py). Out: text."""
+import figures
+from tpcw import outcome
+
+COLUMNS = (("WIPS", "wips", 1), ("avg ms", "avg", 1), ("p50 ms", "p50", 1), ("p90 ms", "p90", 1), ("p99 ms", "p99", 1), ("errors", "errors", 0),
+           ("retries", "retries", 0))
+CPU = ("master", "satellites", "log", "appliers", "gate")
+
+
+def runs_table(runs, mix):
+    """Contenders beside each other under each number of clients."""
+    rows = [(f"{mix} mix", *(title for title, _, _ in COLUMNS), *(f"{group} CPU ms" for group in CPU), "waits/s", "lag p50 ms")]
+    chosen = [run for run in runs if run["mix"] == mix]
+    for clients in sorted({run["clients"] for run in chosen}):
+        rows.append((f" {clients} clients", *[""] * (len(rows[0]) - 1)))
+        for run in outcome.at(chosen, mix, clients):
+            costs = outcome.costs(run)
+            rows.append((f"  {run['contender']}", *(figures.shown(run[name], decimals) for _, name, decimals in COLUMNS),
+                         *(figures.shown(costs.get(group), 2) for group in CPU), figures.shown(run["waits"], 1), figures.shown(run["lag_ms_p50"], 0)))
+    return figures.columns(rows)
+
+
+def ratios_table(content):
+    rows = [("Multimed, best number of satellites / one MySQL", "WIPS", "master's CPU", "p99")]
+    rows += [(f"  {mix}", *(figures.shown(each[name], 3) for name in ("wips_ratio", "master_cpu_ratio", "p99_ratio"))) for mix, each in content.items()]
+    return figures.columns(rows)
+
+
+def words(results):
+    found = [f"{mix}: {' '.join(sentences)}" for mix, sentences in results["verdict"].items()]
+    return found + [results["why"]] if results["why"] else found
+
+
+def report(results):
+    """The last line is one line of JSON."""
+    parts = [runs_table(results["runs"], mix) for mix in outcome.mixes(results["runs"])]
+    parts += [ratios_table(results["ratios"]), words(results)]
+    return "\n\n".join(["\n".join(part) for part in parts] + [figures.last_line(results["ratios"])])
