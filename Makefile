@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Variables given on the command line reach the scripts through the environment.
 export
 
-.PHONY: help demo up stop down status layout images engine user import compare verify test chaos deny fuzz bench-replication bench-gate clean
+.PHONY: help demo up stop down status layout images engine user import compare verify test chaos deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -57,11 +57,17 @@ deny: ## check the gate's dependencies: licences, sources, duplicates, advisorie
 fuzz: ## feed the gate's parsers and classifier hostile input, guided by coverage: FUZZ_SECONDS=60 each
 	@gtid-gate/fuzz/run
 
+prepare-tpcw: ## load TPC-W into the running stack; satellites clone it: TPCW_ITEMS=10000 TPCW_EBS=10
+	@loadgen/prepare-tpcw
+
 bench-replication: ## measure lag, throughput and CPU of our replication against MySQL's own, on a stack of its own
 	@loadgen/bench-replication
 
 bench-gate: ## measure reads through the gate beside MySQL, ProxySQL and MySQL Router, on a stack of its own
 	@loadgen/bench-gate
+
+bench-tpcw: ## compare TPC-W on one MySQL, on native replicas and on Multimed, with a report; on a stack of its own
+	@loadgen/bench-tpcw
 
 clean: ## remove images, layout and build outputs (not data: that is down)
 	@.ci/clean

@@ -265,6 +265,18 @@ class Results(unittest.TestCase):
         self.assertEqual([row["lag_ms"] for row in rows["samples"] if (row["contender"], row["service"]) == ("multimed-1", "satellite-1")], ["8", "12"])
 
 
+class Prepare(unittest.TestCase):
+    def test_all_mistakes_at_once_before_anything_is_touched(self):
+        with tempfile.TemporaryDirectory() as folder:
+            docker = pathlib.Path(folder, "docker")
+            docker.write_text('#!/bin/sh\n[ "$2" = ps ] || echo touched\nexit 1\n')
+            docker.chmod(0o755)
+            done = subprocess.run([BENCH.parent / "prepare-tpcw"], capture_output=True, text=True, env={
+                **os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "TPCW_ITEMS": "5", "TPCW_EBS": "0", "TPCW_THREADS": "two"})
+        self.assertEqual((done.returncode, done.stdout), (64, ""))
+        self.assertRegex(done.stderr, "(?s)TPCW_ITEMS=5.*TPCW_EBS=0.*TPCW_THREADS=two.*the stack is not up")
+
+
 class Machine(unittest.TestCase):
     def test_cores_of_this_process_are_counted_back(self):
         self.assertEqual(process.cores_in(machine.cores()), len(os.sched_getaffinity(0)))
