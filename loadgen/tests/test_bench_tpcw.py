@@ -6,12 +6,15 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
+import unittest.mock
 
 BENCH = pathlib.Path(__file__).resolve().parent.parent / "bench"
 sys.path.insert(0, str(BENCH))
 import process  # noqa: E402
 import stack  # noqa: E402
+from tpcw import __main__ as main  # noqa: E402
 from tpcw import machine, memory, outcome, override, plan, results, runner, samples, settings, tables  # noqa: E402
 
 GOOD = {"BENCH_CONTENDERS": "multimed single replicas", "BENCH_MIXES": "shopping browsing", "BENCH_CLIENTS": "8 1000", "BENCH_HEAD_CLIENTS": "32",
@@ -198,6 +201,90 @@ class Runner(unittest.TestCase):
 
     def test_an_interaction_that_never_came_has_no_latency(self):
         self.assertIsNone(run_of(SINGLE, master=1.0)["interactions"]["best_sellers"]["p99"])
+
+
+class FakeSysbench:
+    """Says that the warm-up is over, and then writes what it is given where the report is wanted."""
+
+    def __init__(self, report, status=0):
+        self._report, self._status = report, status
+
+    def command(self, script, host, *options):
+        path = next(option for option in options if option.startswith("--report=")).partition("=")[2]
+        return ["sh", "-c", f"echo '[ 2s ] Checkpoint report:'; sleep .2; echo '{self._report}' > '{path}'; echo bye; exit {self._status}"]
+
+
+class FakeWatcher:
+    def __init__(self):
+        self.time = 0
+
+    def look(self):
+        self.time += 1
+        return look(self.time, master=.5)
+
+
+class Load(unittest.TestCase):
+    REPORT = json.dumps({**figures(100, 9.0), "seconds": 2.0, "queries_per_second": 500.0, "interactions": {"home": figures(100, 9.0)}})
+
+    def measure(self, sysbench):
+        stage = types.SimpleNamespace(contender=SINGLE, door=("h", 3306), watcher=FakeWatcher(),
+                                      stack=types.SimpleNamespace(await_room=lambda server, clients: None))
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch("tpcw.runner.LOOK_SECONDS", .1):
+            return runner.Runner(good(BENCH_STATE=folder), sysbench).measure(stage, plan.Cell("browsing", 8))
+
+    def test_a_run_is_watched_until_it_ends_and_its_report_counts(self):
+        run = self.measure(FakeSysbench(self.REPORT))
+        self.assertEqual((run["contender"], run["clients"], run["wips"], run["cpu_ms"]), ("single", 8, 100.0, {"master": 5.0}))
+        self.assertTrue(run["samples"])
+
+    def test_a_run_that_failed_is_no_run_whatever_it_wrote(self):
+        with self.assertRaisesRegex(OSError, "(?s)single, browsing, 8 clients.*bye"):
+            self.measure(FakeSysbench(self.REPORT, 1))
+
+
+class Run(unittest.TestCase):
+    """All contenders, with nothing behind them."""
+
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        fakes = {"tpcw.stage.Stage": self.stage, "tpcw.stage.load": lambda settings, sysbench: 90, "tpcw.__main__.Runner": lambda *_: self,
+                 "tpcw.machine.server_settings": lambda stack, contender: {"master": {"version": "9"}}, "tpcw.__main__.say": lambda text: None}
+        for name, fake in fakes.items():
+            self.enterContext(unittest.mock.patch(name, fake))
+        self.closed, self.failing = [], None
+
+    def stage(self, contender, settings_, here):
+        def check(sysbench):
+            if contender.name == self.failing:
+                raise OSError("a row differs")
+            return ["consistent"]
+
+        return types.SimpleNamespace(contender=contender, stack=None, check=check, close=lambda: self.closed.append(contender.name))
+
+    def warm_up(self, stage, cell):
+        pass
+
+    def measure(self, stage, cell):
+        return run_of(stage.contender, cell.mix, cell.clients, master=.5, **({"gate": .1} if stage.contender.satellites else {}))
+
+    def everything(self):
+        return main.measure_all(good(BENCH_RESULTS=self.folder), HERE, None)
+
+    def written(self):
+        return json.loads(pathlib.Path(self.folder, "results.json").read_text())
+
+    def test_every_contender_is_measured_checked_and_closed(self):
+        found = self.everything()
+        self.assertEqual(self.closed, ["single", "replicas-2", "multimed-1", "multimed-2"])
+        self.assertEqual(len(found["runs"]), 3 * 6 + 2)
+        self.assertEqual(set(found["checks"]), set(self.closed))
+        self.assertEqual((self.written()["complete"], self.written()["ratios"]["browsing"]["wips_ratio"]), (True, 1.0))
+
+    def test_a_check_that_does_not_hold_ends_the_run_and_leaves_what_was_complete_before(self):
+        self.failing = "multimed-1"
+        with self.assertRaisesRegex(OSError, "a row differs"):
+            self.everything()
+        self.assertEqual((self.written()["complete"], list(self.written()["checks"])), (False, ["single", "replicas-2"]))
 
 
 class Outcome(unittest.TestCase):

@@ -103,7 +103,7 @@ class Page(unittest.TestCase):
         for wanted in ("Throughput, 32 clients", "Response time, 32 clients", "Throughput, by clients", "Response time, by clients",
                        "Latency of each interaction, p50 (mark) to p99, 32 clients", "CPU of the servers for one interaction, 32 clients"):
             self.assertIn(wanted, captions)
-        for wanted in ("multimed-1, browsing: lag over time", "replicas-2, browsing: waits over time", "multimed-1, browsing: cpu per server over time"):
+        for wanted in ("multimed-1, browsing: lag over time", "replicas-2, browsing: waits over time", "multimed-1, browsing: CPU per server over time"):
             self.assertIn(wanted, captions)
         self.assertEqual(len(list(tree.iter("svg"))), len(captions))
 

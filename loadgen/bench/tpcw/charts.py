@@ -8,8 +8,8 @@ import html
 import math
 from dataclasses import dataclass
 
-WIDTH, PLOT_HEIGHT = 480, 220
-LEFT, RIGHT, TOP, AXIS = 58, 14, 12, 44
+WIDTH, PLOT_HEIGHT = 420, 200  # narrow: the text of a figure shrinks with it on a phone
+LEFT, RIGHT, TOP, AXIS = 72, 14, 12, 44
 LEGEND_ROW, LEGEND_COLUMNS = 20, 2
 NAME_WIDTH, ROW, BAR = 150, 18, 13
 STYLES = 7

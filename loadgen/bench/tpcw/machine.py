@@ -8,6 +8,7 @@ import pathlib
 import platform
 import re
 import subprocess
+import time
 
 from tpcw import override
 
@@ -65,8 +66,10 @@ def said_by(*command):
 def facts(settings):
     nodes = numa_nodes()
     return {
+        "measured on": time.strftime("%Y-%m-%d", time.gmtime()), "Multimed": os.environ.get("MULTIMED_VERSION") or "-",
         "processor": processor(), "cores of the machine": str(os.cpu_count()), "cores of the servers": settings.cpus or cores(),
-        "cores of the load": settings.load_cpus or "the same", "NUMA nodes": ", ".join(f"{name}: {cpus}" for name, cpus in nodes.items()) or "-",
+        "cores of the load": settings.load_cpus or "the same",
+        "NUMA nodes": ", ".join(f"{name}: {cpus}" for name, cpus in nodes.items()) or "-",
         "memory": f"{memory() / (1 << 30):.1f} GiB", "operating system": system(), "kernel": platform.release(),
         "Docker": said_by("docker", "version", "--format", "{{.Server.Version}}"), "sysbench": said_by("sysbench", "--version"),
     }

@@ -21,7 +21,7 @@ th, td { padding: .15rem .6rem; border-bottom: 1px solid #ddd; text-align: right
 th:first-child, td:first-child, .texts td { text-align: left; } .texts td { overflow-wrap: anywhere; }
 @media (max-width: 40rem) { body { padding: .6rem; } th, td { padding: .15rem .35rem; } }
 @media print {
-  body { max-width: none; font-size: 10pt; padding: 0; } .wide { overflow: visible; } table { font-size: 7.5pt; }
+  body { max-width: none; font-size: 10pt; padding: 0; } .wide { overflow: visible; } table { font-size: 7.5pt; } th, td { padding: .05rem .2rem; }
   figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; } .figures { grid-template-columns: 1fr 1fr; } .verdict { background: none; }
 }
 """
@@ -69,7 +69,8 @@ def against_satellites(results, mix, name, title, unit):
     series = {"Multimed": ours, "native replicas": [(run["satellites"], run[name]) for run in runs if run["kind"] == "replicas"],
               "one MySQL, all cores": [(count, run[name]) for run in runs if run["kind"] == "single" for count, _ in ours]}
     series = {each: points for each, points in series.items() if points}
-    return titled(f"{title}, {results['head_clients']} clients", charts.lines(f"{mix}: {title} against satellites", series, "satellites", unit)) if ours else ""
+    drawing = charts.lines(f"{mix}: {title} against satellites", series, "satellites", unit)
+    return titled(f"{title}, {results['head_clients']} clients", drawing) if ours else ""
 
 
 def swept(runs):
@@ -79,8 +80,9 @@ def swept(runs):
 
 def against_clients(results, mix, name, title, unit, log):
     runs = [run for run in results["runs"] if run["mix"] == mix]
-    series = {each: [(run["clients"], run[name]) for run in runs if run["contender"] == each] for each in swept(runs)}
-    return titled(f"{title}, by clients", charts.lines(f"{mix}: {title} against clients", series, "clients", unit, log=log)) if series else ""
+    series = {each: sorted((run["clients"], run[name]) for run in runs if run["contender"] == each) for each in swept(runs)}
+    drawing = charts.lines(f"{mix}: {title} against clients", series, "clients", unit, log=log)
+    return titled(f"{title}, by clients", drawing) if series else ""
 
 
 def chosen(results, mix):
@@ -91,17 +93,20 @@ def chosen(results, mix):
 
 def of_interactions(results, mix):
     runs = chosen(results, mix)
-    rows = {name: {run["contender"]: (run["interactions"][name]["p50"], run["interactions"][name]["p99"]) for run in runs if name in run["interactions"]}
-            for name in dict.fromkeys(name for run in runs for name in sorted(run["interactions"]))}
+    rows = {}
+    for run in runs:
+        for name, each in sorted(run["interactions"].items()):
+            rows.setdefault(name.replace("_", " "), {})[run["contender"]] = each["p50"], each["p99"]
     return titled(f"Latency of each interaction, p50 (mark) to p99, {results['head_clients']} clients",
-                  charts.ranges(f"{mix}: latency of each interaction", {name.replace("_", " "): row for name, row in rows.items()}, "ms"))
+                  charts.ranges(f"{mix}: latency of each interaction", rows, "ms"))
 
 
 def of_cpu(results, mix):
     bars = {run["contender"]: outcome.costs(run) for run in outcome.at(results["runs"], mix, results["head_clients"])}
     order = [group for group in tables.CPU if any(group in bar for bar in bars.values())]
     bars = {name: {group: bar.get(group) for group in order} for name, bar in bars.items()}
-    return titled(f"CPU of the servers for one interaction, {results['head_clients']} clients", charts.stacked(f"{mix}: CPU per server", bars, "ms of CPU"))
+    return titled(f"CPU of the servers for one interaction, {results['head_clients']} clients",
+                  charts.stacked(f"{mix}: CPU per server", bars, "ms of CPU"))
 
 
 def over_time(run):
@@ -109,20 +114,21 @@ def over_time(run):
     samples = run["samples"]
     servers = list(dict.fromkeys(name for sample in samples for name in sample["lag_ms"]))
     lag = {name: [(sample["second"], sample["lag_ms"].get(name)) for sample in samples] for name in servers}
-    waits = {title: [(sample["second"], sample[name]) for sample in samples]
-             for title, name in (("reads that waited", "waits"), ("fallbacks to the master", "fallbacks"))}
+    counters = {"reads that waited": "waits", "fallbacks to the master": "fallbacks"}
+    waits = {title: [(sample["second"], sample[name]) for sample in samples] for title, name in counters.items()}
     cpu = {name: [(sample["second"], sample["cpu"][name]) for sample in samples] for name in run["cpu_ms"]}
-    titles = (("Lag", lag, "ms behind the master"), ("Waits", waits, "a second"), ("CPU per server", cpu, "cores"))
-    return [titled(f"{run['contender']}, {run['mix']}: {title.lower()} over time",
-                   charts.lines(f"{run['contender']}, {run['mix']}: {title} over time", series, "seconds", unit, time=True)) for title, series, unit in titles]
+    found = {"lag": (lag, "ms behind the master"), "waits": (waits, "a second"), "CPU per server": (cpu, "cores")}
+    titles = {f"{run['contender']}, {run['mix']}: {what} over time": drawn for what, drawn in found.items()}
+    return [titled(title, charts.lines(title, series, "seconds", unit, time=True)) for title, (series, unit) in titles.items()]
 
 
 # --- sections -----------------------------------------------------------------------------------------------------------------
 
 def verdict(results):
-    parts = [element("p", element("strong", escaped(f"{mix} mix. ")) + escaped(" ".join(sentences))) for mix, sentences in results["verdict"].items()]
+    parts = [element("p", element("strong", escaped(f"{mix} mix. ")) + escaped(" ".join(sentences)))
+             for mix, sentences in results["verdict"].items()]
     parts += [paragraph(results["why"])] if results["why"] else []
-    rows = [(mix, *(figures.shown(each[name], 3) for name in ("wips_ratio", "master_cpu_ratio", "p99_ratio"))) for mix, each in results["ratios"].items()]
+    rows = [(mix, *(figures.shown(each[name], 3) for name in tables.RATIOS)) for mix, each in results["ratios"].items()]
     return (element("div", "".join(parts), class_="verdict")
             + paragraph(f"Multimed with its best number of satellites, divided by one MySQL, at {results['head_clients']} clients:")
             + table(("mix", "throughput (WIPS)", "master's CPU per interaction", "p99"), rows))
@@ -137,7 +143,8 @@ def of_mix(results, mix):
 
 def measured(results, mix):
     """All figures of a mix."""
-    head = ("contender", "clients", *(title for title, _, _ in tables.COLUMNS), *(f"{group}, CPU ms" for group in tables.CPU), "waits/s", "lag p50 ms")
+    head = ("contender", "clients", *(title for title, _, _ in tables.COLUMNS), *(f"{group}, CPU ms" for group in tables.CPU), "waits/s",
+            "lag p50 ms")
     rows = []
     for run in sorted((run for run in results["runs"] if run["mix"] == mix), key=lambda run: run["clients"]):
         costs = outcome.costs(run)
@@ -159,8 +166,8 @@ def all_settings(results):
     parts = [element("h3", "Bench") + texts(results["settings"]), element("h3", "Database") + texts(results["database"])]
     for contender, servers in results["servers"].items():
         names = list(dict.fromkeys(name for server in servers.values() for name in server))
-        parts.append(element("h3", escaped(contender)) + table(("", *servers), [(name, *(server.get(name, "-") for server in servers.values()))
-                                                                              for name in names], "numbers texts"))
+        rows = [(name, *(server.get(name, "-") for server in servers.values())) for name in names]
+        parts.append(element("h3", escaped(contender)) + table(("", *servers), rows, "texts"))
     note = "Of each MySQL server: every variable that differs from MySQL's default, and some that do not."
     return section("Every setting", paragraph(note), *parts)
 

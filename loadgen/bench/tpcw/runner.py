@@ -38,8 +38,9 @@ def over_run(looks, wips):
     """What happened between the first look and the last; cpu_ms: {service: milliseconds an interaction}."""
     whole = samples.between(looks[0], looks[-1])
     lags = [lag for look in looks if look["gate"] for lag in look["gate"]["lag_ms"].values() if lag is not None]
-    return {"cpu_cores": whole["cpu"], "cpu_ms": {service: figures.product(figures.ratio(cores, wips), 1000) for service, cores in whole["cpu"].items()},
-            **{name: whole[name] for name in samples.COUNTERS}, "lag_ms_p50": figures.percentile(lags, .5), "lag_ms_max": max(lags, default=None)}
+    cpu_ms = {service: figures.product(figures.ratio(cores, wips), 1000) for service, cores in whole["cpu"].items()}
+    return {"cpu_cores": whole["cpu"], "cpu_ms": cpu_ms, **{name: whole[name] for name in samples.COUNTERS},
+            "lag_ms_p50": figures.percentile(lags, .5), "lag_ms_max": max(lags, default=None)}
 
 
 def run_of(contender, cell, report, looks):
@@ -92,6 +93,7 @@ class Runner:
             watch.cancel()
             load.kill()
             load.wait()
+            load.stdout.close()
         if load.returncode or not self._report.exists():
             raise OSError(f"sysbench failed against {stage.contender.name}, {cell.mix}, {cell.clients} clients:\n{load.said[-2000:]}")
 

@@ -3,6 +3,7 @@
 In:  the running stack. Out: looks (counters at an instant), and what happened between two of them: cores used by each service, lag of
 each satellite, waits and fallbacks a second. Must never: turn a gate that did not answer in time into a figure; it is missing then.
 """
+import http.client
 import json
 import time
 import urllib.request
@@ -12,6 +13,7 @@ import process
 import stack as stacks
 
 HTTP_SECONDS = 2
+SILENT = (OSError, http.client.HTTPException, ValueError)  # how a gate that is starting, or has no CPU, shows itself
 COUNTERS = {"waits": "gtid_gate_waits_total", "waited": "gtid_gate_wait_seconds_sum", "fallbacks": "gtid_gate_fallbacks_total"}
 
 
@@ -41,7 +43,7 @@ class Watcher:
         if self._gate:
             try:
                 found["gate"] = of_gate(get(self._gate, "/metrics"), get(self._gate, "/servers"))
-            except OSError:
+            except SILENT:
                 pass  # it is under load as well; the next second tells more
         return found
 

@@ -16,7 +16,7 @@ from stack import REPLICA_USER, Stack
 from sysbench import HERE, say
 from tpcw import override
 from tpcw.runner import TPCW
-from tpcw.samples import Watcher, get
+from tpcw.samples import SILENT, Watcher, get
 
 ROOT = HERE.parents[1]
 GATE_PORT, MYSQL_PORT = 6034, 3306
@@ -26,6 +26,8 @@ POLL_SECONDS = .3
 STATEMENTS = 1048576      # a client prepares up to 34
 RELAY_LOG_BYTES = 64 << 20  # a replica's lie in its tmpfs; MySQL's default is 1 GiB
 FIRST_REPLICA_ID = 900
+# A transaction that arrives everywhere shows that the whole path works; a clone alone would not.
+HELLO = "CREATE DATABASE multimed_bench_hello; DROP DATABASE multimed_bench_hello"
 DATABASE_MIB = "SELECT CEIL(SUM(FILE_SIZE) / 1048576) FROM information_schema.INNODB_TABLESPACES WHERE NAME LIKE '{database}/%'"
 # Of bench-replication's native replica: four workers, in the order of the master's commits.
 REPLICA = f"""SET GLOBAL server_id = {{number}}; SET GLOBAL max_relay_log_size = {RELAY_LOG_BYTES};
@@ -71,8 +73,8 @@ def copy(what):
 # --- up and down ----------------------------------------------------------------------------------------------------
 
 def take_down():
-    """Whoever was up. Nothing of it is kept, so it is not asked to end well. The copy stays, and so do passwords. Before the next one is laid
-    out: Compose forgets services that its files do not name any more."""
+    """Whoever was up. Nothing of it is kept, so it is not asked to end well. The copy stays, and so do passwords. Before the next one
+    is laid out: Compose forgets services that its files do not name any more."""
     compose("--profile", "*", "kill", required=False)
     compose("--profile", "*", "rm", "--force", "--stop", "--volumes")
     docker("volume", "rm", "--force", f"{os.environ['COMPOSE_PROJECT_NAME']}_kafka-data")
@@ -80,10 +82,13 @@ def take_down():
 
 def lay_out(contender, settings, machine):
     """Cores by the layout's own rules, as many satellites as the contender has; then the contender's own settings."""
+    own = pathlib.Path(settings.state, "contender.yml")
+    # Whoever removes the stack meanwhile must not find a satellite in the one file that the other does not describe.
+    own.write_text("services: {}\n")
     pinned = ("taskset", "--cpu-list", settings.cpus) if settings.cpus else ()
     subprocess.run((*pinned, ROOT / "mysql-satellite" / "layout"), check=True, stdout=sys.stderr,
                    env={**os.environ, "SATELLITES": str(max(1, contender.satellites))})
-    pathlib.Path(settings.state, "contender.yml").write_text(override.text(contender, settings, machine))
+    own.write_text(override.text(contender, settings, machine))
 
 
 def await_true(what, is_so):
@@ -105,7 +110,7 @@ def serving(stack):
     """Satellites that the gate counts as fit."""
     try:
         servers = json.loads(get(stack.address("gate"), "/servers"))
-    except (OSError, ValueError):
+    except SILENT:
         return 0
     return sum(server["role"] == "satellite" and server["state"] == "up" for server in servers)
 
@@ -148,6 +153,7 @@ class Stage:
         if contender.kind == "replicas":
             replicate(self.stack, self._servers[1:])
         self.door = (self.stack.address("gate"), GATE_PORT) if contender.satellites else (self.stack.address("master"), MYSQL_PORT)
+        self.stack.sql("master", HELLO)
         self._catch_up()
         self.watcher = Watcher(self.stack, override.services(contender))
 

@@ -4,6 +4,7 @@ from tpcw import outcome
 
 COLUMNS = (("WIPS", "wips", 1), ("avg ms", "avg", 1), ("p50 ms", "p50", 1), ("p90 ms", "p90", 1), ("p99 ms", "p99", 1), ("errors", "errors", 0),
            ("retries", "retries", 0))
+RATIOS = ("wips_ratio", "master_cpu_ratio", "p99_ratio")
 CPU = ("master", "satellites", "log", "appliers", "gate")
 
 
@@ -16,13 +17,14 @@ def runs_table(runs, mix):
         for run in outcome.at(chosen, mix, clients):
             costs = outcome.costs(run)
             rows.append((f"  {run['contender']}", *(figures.shown(run[name], decimals) for _, name, decimals in COLUMNS),
-                         *(figures.shown(costs.get(group), 2) for group in CPU), figures.shown(run["waits"], 1), figures.shown(run["lag_ms_p50"], 0)))
+                         *(figures.shown(costs.get(group), 2) for group in CPU), figures.shown(run["waits"], 1),
+                         figures.shown(run["lag_ms_p50"])))
     return figures.columns(rows)
 
 
 def ratios_table(content):
     rows = [("Multimed, best number of satellites / one MySQL", "WIPS", "master's CPU", "p99")]
-    rows += [(f"  {mix}", *(figures.shown(each[name], 3) for name in ("wips_ratio", "master_cpu_ratio", "p99_ratio"))) for mix, each in content.items()]
+    rows += [(f"  {mix}", *(figures.shown(each[name], 3) for name in RATIOS)) for mix, each in content.items()]
     return figures.columns(rows)
 
 
