@@ -135,7 +135,8 @@ def verdict(results):
 
 
 def of_mix(results, mix):
-    drawings = (against_satellites(results, mix, "wips", "Throughput", "WIPS"), against_satellites(results, mix, "avg", "Response time", "ms, average"),
+    drawings = (against_satellites(results, mix, "wips", "Throughput", "WIPS"),
+                against_satellites(results, mix, "avg", "Response time", "ms, average"),
                 against_clients(results, mix, "wips", "Throughput", "WIPS", False),
                 against_clients(results, mix, "avg", "Response time", "ms, average", True), of_interactions(results, mix), of_cpu(results, mix))
     return section(f"{mix} mix", side_by_side(drawings), measured(results, mix))
@@ -149,7 +150,8 @@ def measured(results, mix):
     for run in sorted((run for run in results["runs"] if run["mix"] == mix), key=lambda run: run["clients"]):
         costs = outcome.costs(run)
         rows.append((run["contender"], run["clients"], *(figures.shown(run[name], decimals) for _, name, decimals in tables.COLUMNS),
-                     *(figures.shown(costs.get(group), 2) for group in tables.CPU), figures.shown(run["waits"], 1), figures.shown(run["lag_ms_p50"])))
+                     *(figures.shown(costs.get(group), 2) for group in tables.CPU), figures.shown(run["waits"], 1),
+                     figures.shown(run["lag_ms_p50"])))
     return table(head, rows)
 
 
@@ -174,8 +176,9 @@ def all_settings(results):
 
 def page(results):
     incomplete = "" if results["complete"] else paragraph("NOT COMPLETE: some contenders were not measured, or not yet.")
-    about = ("Web interactions per second (WIPS) of TPC-W's database side, one contender after the other, each on a fresh copy of the same database,"
-             " on the same cores and memory, without think times. A satellite or a replica answers reads once it has all that was committed before.")
+    about = ("Web interactions per second (WIPS) of TPC-W's database side, one contender after the other, each on a fresh copy of the same"
+             " database, on the same cores and memory, without think times. What reads are promised behind the gate is among the settings"
+             " (GATE_CONSISTENCY), for satellites and replicas alike.")
     body = [element("h1", "TPC-W on one MySQL, on native replicas, and on Multimed"), incomplete, paragraph(about), verdict(results)]
     body += [of_mix(results, mix) for mix in outcome.mixes(results["runs"])]
     body += [times(results), checks(results), section("Machine", texts(results["machine"])), all_settings(results)]
