@@ -20,7 +20,7 @@ from tpcw import machine, memory, outcome, override, plan, results, runner, samp
 GOOD = {"BENCH_CONTENDERS": "multimed single replicas", "BENCH_MIXES": "shopping browsing", "BENCH_CLIENTS": "8 1000", "BENCH_HEAD_CLIENTS": "32",
         "BENCH_SATELLITES": "2 1", "BENCH_SECONDS": "8", "BENCH_CELL_WARM_UP_SECONDS": "2", "BENCH_WARM_UP_SECONDS": "20", "BENCH_ITEMS": "1000",
         "BENCH_EBS": "10", "BENCH_SEED": "1", "BENCH_LOAD_THREADS": "4", "BENCH_SATELLITE_DATA": "memory", "BENCH_PROTOCOL": "prepared",
-        "BENCH_MASTER_OPTIONS": "--sync-binlog=1 --innodb-io-capacity=2000", "BENCH_SINGLE_OPTIONS": "--loose-x=ON", "BENCH_CPUS": "",
+        "BENCH_MASTER_OPTIONS": "--table-open-cache=9 --innodb-io-capacity=2000", "BENCH_SINGLE_OPTIONS": "--loose-x=ON", "BENCH_CPUS": "",
         "BENCH_LOAD_CPUS": "", "BENCH_PORTS": "28033", "BENCH_CONFIG_FILE": "/secret/file", "BENCH_USER": "secret-user", "GATE_CONSISTENCY": "strong"}
 GIB = 1 << 30
 HERE = {"cores": "0-3", "memory": 64 * GIB, "core_count": 4, "facts": {"processor": "a <fast> one"}}
@@ -73,6 +73,11 @@ class Settings(unittest.TestCase):
         for name in ("CONTENDERS", "MIXES", "CLIENTS", "SATELLITES", "ITEMS", "SATELLITE_DATA", "MASTER_OPTIONS", "CPUS", "PORTS", "PROTOCOL"):
             self.assertRegex(text, rf"(?m)^BENCH_{name}")
         self.assertIn("MASTER_MEMORY=much", text)
+
+    def test_durability_is_not_for_sale(self):
+        for option in ("--sync-binlog=0", "--loose-innodb_flush_log_at_trx_commit=2", "--skip-log-bin"):
+            with self.assertRaisesRegex(ValueError, "durable"):
+                good(BENCH_MASTER_OPTIONS=option)
 
     def test_cores_of_load_and_servers_come_together(self):
         self.assertEqual(good(BENCH_CPUS="0-3,6", BENCH_LOAD_CPUS="7").load_cpus, "7")
@@ -145,7 +150,7 @@ class Override(unittest.TestCase):
 
     def test_one_mysql_has_all_cores_and_its_own_options(self):
         text = override.text(SINGLE, good(), HERE)
-        self.assertIn('command: ["--sync-binlog=1", "--innodb-io-capacity=2000", "--loose-x=ON"]', text)
+        self.assertIn('command: ["--table-open-cache=9", "--innodb-io-capacity=2000", "--loose-x=ON"]', text)
         self.assertIn('cpuset: "0-3"', text)
         self.assertNotIn("satellite-1", text)
 

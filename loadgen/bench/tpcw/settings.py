@@ -16,6 +16,7 @@ ITEMS = (1000, 10000, 100000, 1000000, 10000000)
 # Shown in the report.
 GATE = ("GATE_CONSISTENCY", "GATE_WAIT_MS", "GATE_AFTER_WAIT", "GATE_FALLBACK_LIMIT", "GATE_FALLBACK_QUEUE_MS", "GATE_SERVER_RUNNING",
         "GATE_SERVER_CONNECTIONS", "GATE_QUEUE_MS")
+DURABILITY = re.compile("sync.binlog|flush.log.at.trx.commit|log.bin|doublewrite|flush.method|gtid", re.IGNORECASE)
 MOST_CLIENTS = 1900  # the servers' max_connections is 2000, and the bench itself needs some
 MOST_SATELLITES = 99
 
@@ -83,6 +84,7 @@ def at_least_one(reader, name, most):
 def options(reader, name):
     """mysqld's, for example --innodb-io-capacity=2000."""
     values = tuple(reader.text(name).split())
+    reader.mistakes.extend(f"{name}: {value}: the master is durable in every contender" for value in values if DURABILITY.search(value))
     reader.mistakes.extend(f"{name}: {value} is not an option like --innodb-io-capacity=2000" for value in values if not value.startswith("--"))
     return values
 
