@@ -40,6 +40,7 @@ def docker(*arguments, required=True):
     done = subprocess.run(("docker", *arguments), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode and required:
         raise OSError(f"docker {' '.join(arguments)} failed:\n{done.stdout[-2000:]}")
+    return done.stdout
 
 
 def compose(*arguments, required=True):
@@ -115,6 +116,14 @@ def serving(stack):
     return sum(server["role"] == "satellite" and server["state"] == "up" for server in servers)
 
 
+def captured(stack):
+    """Transactions in the log; 0 while capture does not answer."""
+    try:
+        return stack.metric("capture", "multimed_capture_position_transactions")
+    except SILENT:
+        return 0
+
+
 def await_serving(contender):
     """Until the master answers, and behind the gate every satellite."""
     await_true("the master answers", lambda: answers("master"))
@@ -123,6 +132,9 @@ def await_serving(contender):
     stack = Stack(("master",))
     try:
         await_true(f"{contender.satellites} satellites serve", lambda: serving(stack) >= contender.satellites)
+    except OSError as failure:
+        said_last = [f"{name}: {docker('logs', '--tail', '2', containers.container_of(name))}" for name in override.servers(contender)[1:]]
+        raise OSError("\n".join([str(failure), *said_last])) from failure
     finally:
         stack.close()
 
@@ -152,6 +164,9 @@ class Stage:
             self.stack.sql(server, f"SET GLOBAL max_prepared_stmt_count = {STATEMENTS}")
         if contender.kind == "replicas":
             replicate(self.stack, self._servers[1:])
+        if contender.kind == "multimed":
+            # A transaction between the clones and the log's beginning would be in neither: satellites would begin anew.
+            await_true("capture has begun", lambda: captured(self.stack) >= self.stack.position())
         self.door = (self.stack.address("gate"), GATE_PORT) if contender.satellites else (self.stack.address("master"), MYSQL_PORT)
         self.stack.sql("master", HELLO)
         self._catch_up()
