@@ -4,8 +4,9 @@
 --   sysbench loadgen/tpcw.lua --mix=shopping --items=N --ebs=N [options of sysbench and of the MySQL driver] prepare|run|check|cleanup
 --
 -- In:  a MySQL server, or any proxy that splits reads from writes, and the options of tpcw/options.lua.
--- Out: prepare: the tables, the same for the same --seed. run: one progress line per --report-interval, figures per interaction, and with
---      --report=FILE the same as JSON, written only if the run succeeded. check: a line per condition, status 1 if one does not hold.
+-- Out: prepare: the tables, the same for the same --seed. run: one progress line per --report-interval (every second), figures per
+--      interaction, and with --report=FILE the same as JSON, written only if the run succeeded (of each of --report-checkpoints in FILE.1,
+--      FILE.2, …). check: a line per condition, and what verify says of the stack's satellites; status 1 if anything does not hold.
 -- Must never: hide an SQL error (those of --mysql-ignore-errors try the interaction again, and are counted), or print a password.
 -- No globals but sysbench's callbacks.
 
@@ -20,6 +21,7 @@ local database = require("tpcw.database")
 local load = require("tpcw.load")
 local options = require("tpcw.options")
 local phases = require("tpcw.phases")
+local progress = require("tpcw.progress")
 local random = require("tpcw.random")
 local report = require("tpcw.report")
 local report_file = require("report")
@@ -37,6 +39,7 @@ sysbench.cmdline.options = options.DEFINITIONS
 if sysbench.cmdline.command == "prepare" then phases.open() end
 
 local driver, me, the_end  -- of this thread; a driver that nobody refers to would be taken down
+local reporting = 0        -- in the main thread, which has run init: the end; in that of --report-checkpoints: how many were reported
 
 local function connect()
    driver = driver or sysbench.sql.driver()
@@ -71,8 +74,27 @@ local function prepare()
    connection:disconnect()
 end
 
+-- command: of the repository, run in its root.
+local function succeeds(command)
+   local quoted = folder:gsub("'", "'\\''")
+   local status = os.execute(("cd '%s/..' && %s"):format(quoted, command))
+   return status == 0 or status == true
+end
+
+local function stack_is_up()
+   return succeeds("docker compose ps --services 2> /dev/null | grep -q '^satellite-'")
+end
+
+-- By the stack's own proof, row by row at one GTID set: through a proxy nobody can say which server answers.
+local function satellites_hold()
+   local held = succeeds("mysql-satellite/verify")
+   say(held and "holds   satellites: each equals the master" or "FAILED  satellites: not every one is proven to equal the master")
+   return held
+end
+
 -- In one snapshot, so that it may run beside a load.
 local function check_all()
+   options.require_good(options.mistakes(sysbench.opt, sysbench.version))
    local connection = connect()
    local function first_row(query)
       local result = connection:query(query)
@@ -82,7 +104,9 @@ local function check_all()
    local broken = check.run(parameters_of(connection), first_row, say)
    connection:query("COMMIT")
    connection:disconnect()
-   return broken == 0
+   local asked = sysbench.opt.satellites
+   local held = asked == "off" or asked == "auto" and not stack_is_up() or satellites_hold()
+   return broken == 0 and held
 end
 
 local function cleanup()
@@ -109,6 +133,8 @@ function init()
    connection:disconnect()
    report_file.start(opt.report)
    statistics.create(opt.threads)
+   progress.by_default(opt)
+   reporting = "the end"
 end
 
 function thread_init(thread)
@@ -143,8 +169,16 @@ function sysbench.hooks.report_intermediate(stat)
    say(report.progress_line(stat, fresh, sysbench.opt.percentile))
 end
 
+-- Where a report goes: what a checkpoint tells must not be taken for the run's, nor be replaced by it.
+local function report_path()
+   local path = sysbench.opt.report
+   if reporting == "the end" or path == "" then return path end
+   reporting = reporting + 1
+   return path .. "." .. reporting
+end
+
 function sysbench.hooks.report_cumulative(stat)
    local result = report.result(stat, statistics.summary(statistics.find(sysbench.opt.threads)), sysbench.opt)
    say(report.text(result))
-   report_file.finish(sysbench.opt.report, result)
+   report_file.finish(report_path(), result)
 end

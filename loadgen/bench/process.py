@@ -51,9 +51,9 @@ def busiest(process):
 
 
 def cores_in(cpuset):
-    """How many cores a list like 0-2,5 names."""
-    total = 0
-    for part in cpuset.split(","):
+    """The numbers of the cores that a list like 0-2,5 names."""
+    found = set()
+    for part in filter(None, cpuset.split(",")):
         first, _, last = part.partition("-")
-        total += int(last or first) - int(first) + 1
-    return total
+        found.update(range(int(first), int(last or first) + 1))
+    return found

@@ -306,7 +306,7 @@ class Process(unittest.TestCase):
         self.assertGreaterEqual(process.cpu_seconds(os.getpid()), 0)
 
     def test_cores(self):
-        self.assertEqual([process.cores_in(text) for text in ("1", "0-2,5", "0,3")], [1, 4, 2])
+        self.assertEqual([process.cores_in(text) for text in ("1", "0-2,5", "0,3", "", "3-0")], [{1}, {0, 1, 2, 5}, {0, 3}, set(), set()])
 
 
 if __name__ == "__main__":

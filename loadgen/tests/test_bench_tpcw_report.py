@@ -91,6 +91,13 @@ class Rows(unittest.TestCase):
         self.assertIn("ms (logarithmic)", texts(svg))
 
 
+class Lag(unittest.TestCase):
+    def test_more_servers_than_a_figure_can_tell_apart_are_summed_up(self):
+        samples = [{"second": 1, "lag_ms": {f"satellite-{number}": number for number in range(count)}} for count in (7, 8)]
+        self.assertEqual(len(page.lag_of(samples[:1])), 7)
+        self.assertEqual({name: points[0][1] for name, points in page.lag_of(samples[1:]).items()}, {"median of all satellites": 3, "largest": 7})
+
+
 class Page(unittest.TestCase):
     def setUp(self):
         swept = [run_of(each, clients=8, wips=50, master=1.0, gate=.1) for each in (SINGLE, NATIVE, TWO)]
@@ -103,7 +110,7 @@ class Page(unittest.TestCase):
         for wanted in ("Throughput, 32 clients", "Response time, 32 clients", "Throughput, by clients", "Response time, by clients",
                        "Latency of each interaction, p50 (mark) to p99, 32 clients", "CPU of the servers for one interaction, 32 clients"):
             self.assertIn(wanted, captions)
-        for wanted in ("multimed-1, browsing: lag over time", "replicas-2, browsing: waits over time", "multimed-1, browsing: CPU per server over time"):
+        for wanted in ("multimed-1, browsing: lag over time", "replicas-2, browsing: waits over time", "multimed-1, browsing: CPU of the servers over time"):
             self.assertIn(wanted, captions)
         self.assertEqual(len(list(tree.iter("svg"))), len(captions))
 

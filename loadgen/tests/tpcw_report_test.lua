@@ -65,7 +65,7 @@ end)
 local STAT = {time_interval = 2, time_total = 10, threads_running = 2, reads = 300, writes = 80, other = 20, reconnects = 0,
               latency_pct = 0.025}
 local OPT = {mix = "shopping", items = 1000, ebs = 1, seed = 1, split = "auto", think = false, threads = 2, db_ps_mode = "auto",
-             carts = 10, retries = 3}
+             carts = 10, retries = 3, satellites = "auto"}
 
 check.test("the result has rates, latencies and all interactions, and is JSON", function()
    local result = report.result(STAT, statistics.summary(filled()), OPT)
@@ -104,9 +104,9 @@ end
 
 check.test("good options have no mistakes, bad ones are all named", function()
    check.equal(#options.mistakes(OPT, "1.0.20"), 0)
-   local all = table.concat(options.mistakes(with({mix = "x", items = 5, ebs = 1.5, carts = 0, seed = -1, split = "both", retries = -1,
+   local all = table.concat(options.mistakes(with({mix = "x", items = 5, ebs = 1.5, carts = 0, seed = -1, split = "both", retries = -1, satellites = true,
                                                    mysql_ignore_errors = {"1213", "all"}}), "1.1.0"), "\n")
-   for _, name in ipairs({"mix", "items", "ebs", "carts", "seed", "split", "retries", "mysql-ignore-errors=all", "db-ps-mode"}) do
+   for _, name in ipairs({"mix", "items", "ebs", "carts", "seed", "split", "satellites", "retries", "mysql-ignore-errors=all", "db-ps-mode"}) do
       check.contains(all, "--" .. name)
    end
 end)
@@ -132,7 +132,7 @@ check.test("a run needs the database that was prepared", function()
 end)
 
 check.test("a condition that does not hold is named with its example, all are asked", function()
-   local parameters = {items = 1000, customers = 2880, addresses = 5760, orders = 2592, carts = 10}
+   local parameters = {items = 1000, ebs = 1, customers = 2880, addresses = 5760, orders = 2592, carts = 10}
    local said, asked = {}, 0
    local broken = conditions.run(parameters, function(query)
       asked = asked + 1

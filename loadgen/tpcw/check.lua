@@ -4,6 +4,7 @@
 
 local amounts = require("tpcw.amounts")
 local cart = require("tpcw.cart")
+local scale = require("tpcw.scale")
 
 local check = {}
 
@@ -15,11 +16,11 @@ local function counted(name, key, count)
               name, key, count, count)}
 end
 
--- Every row of a table refers to one that is there.
+-- Every row of a table that refers to another refers to one that is there.
 local function refers(name, key, column, other, other_key)
    return {("%s.%s: an existing %s"):format(name, column, other),
-           ("SELECT CONCAT('%s=', %s, ' %s=', %s) FROM %s LEFT JOIN %s ON %s = %s WHERE %s IS NULL LIMIT 1"):format(key, key, column,
-              column, name, other, other_key, column, other_key)}
+           ("SELECT CONCAT('%s=', %s, ' %s=', %s) FROM %s LEFT JOIN %s ON %s = %s WHERE %s IS NULL AND %s IS NOT NULL LIMIT 1"):format(key,
+              key, column, column, name, other, other_key, column, other_key, column)}
 end
 
 -- As amounts.lua computes them; all factors are decimals, so nothing is lost before ROUND.
@@ -90,7 +91,9 @@ end
 
 -- {name, query}, in the order in which they are asked.
 function check.conditions(parameters)
+   local size = scale.of(parameters.items, parameters.ebs)
    return {
+      counted("country", "co_id", size.countries), counted("author", "a_id", size.authors),
       counted("item", "i_id", parameters.items), counted("customer", "c_id", parameters.customers),
       counted("address", "addr_id", parameters.addresses), counted("orders", "o_id", parameters.orders),
       refers("address", "addr_id", "addr_co_id", "country", "co_id"), refers("item", "i_id", "i_a_id", "author", "a_id"),
@@ -99,6 +102,7 @@ function check.conditions(parameters)
       refers("orders", "o_id", "o_ship_addr_id", "address", "addr_id"),
       refers("order_line", "ol_o_id", "ol_o_id", "orders", "o_id"), refers("order_line", "ol_o_id", "ol_i_id", "item", "i_id"),
       refers("cc_xacts", "cx_o_id", "cx_o_id", "orders", "o_id"), refers("cc_xacts", "cx_o_id", "cx_co_id", "country", "co_id"),
+      refers("shopping_cart", "sc_id", "sc_c_id", "customer", "c_id"),
       refers("shopping_cart_line", "scl_sc_id", "scl_sc_id", "shopping_cart", "sc_id"),
       refers("shopping_cart_line", "scl_sc_id", "scl_i_id", "item", "i_id"),
       names(), without_lines(), lines(), totals(), payments(), stock(parameters.orders), related(parameters.items), carts(parameters.carts),

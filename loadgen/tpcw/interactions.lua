@@ -139,6 +139,7 @@ end}
 
 interactions.buy_request = {mode = "read write", run = function(client)
    local customer = chance(client, RETURNING_PERCENT) and log_in(client) or register(client)
+   client.db:run("cart_own", client.cart, customer, customer)
    client.db:run("customer_login", rows.user_name(customer), rows.password(customer))
    client.db:run("cart_page", client.cart)
 end}
@@ -174,7 +175,7 @@ end
 -- The cart comes first: the snapshot of the first read must not be older than the cart's lock.
 interactions.buy_confirm = {mode = "read write", run = function(client)
    local lines = lines_to_buy(client)
-   local customer = any_customer(client)
+   local customer = tonumber(client.db:rows("cart_owner", client.cart)[1][1]) or any_customer(client)
    local row = client.db:rows("order_customer", customer)[1]
    local address, country = tonumber(row[4]), tonumber(row[5])
    local ship_address = address

@@ -19,6 +19,7 @@ options.DEFINITIONS = {
                "(BEGIN, for one server)", "auto"},
    think = {"Think before each interaction, negative exponential with a mean of 7 s and at most 70 s", false},
    retries = {"How often an interaction is tried again after an error of --mysql-ignore-errors; then it counts as an error", 100},
+   satellites = {"Whether check also proves that every satellite equals the master: on, off, or auto (if the stack of this folder is up)", "auto"},
    report = {"Write the result of a run to this file, as JSON", ""},
    session_sql = {"Statement that each connection of a run begins with, for example SET @multimed_consistency = 'eventual'", ""},
 }
@@ -41,6 +42,7 @@ local function rules(opt, version)
       {not whole(opt.carts, 1, MOST_CARTS), ("--carts: a whole number from 1 to %d"):format(MOST_CARTS)},
       {not whole(opt.seed, 0, MOST_SEED), ("--seed: a whole number from 0 to %d"):format(MOST_SEED)},
       {opt.split ~= "auto" and opt.split ~= "single", "--split: auto or single"},
+      {opt.satellites ~= "auto" and opt.satellites ~= "on" and opt.satellites ~= "off", "--satellites: auto, on or off"},
       {not whole(opt.retries, 0, 1000000), "--retries: a whole number from 0 to 1000000"},
       {rows_unknown(opt, version), "--db-ps-mode: disable with sysbench " .. version .. ", prepared statements with 1.0 only"},
       {opt.db_driver ~= nil and opt.db_driver ~= "" and opt.db_driver ~= "mysql", "--db-driver: mysql only"},

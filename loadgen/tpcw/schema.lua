@@ -52,7 +52,7 @@ schema.TABLES = {
       cx_o_id INT NOT NULL PRIMARY KEY, cx_type VARCHAR(10) NOT NULL, cx_num VARCHAR(20) NOT NULL, cx_name VARCHAR(30) NOT NULL,
       cx_expire DATE NOT NULL, cx_auth_id CHAR(15) NOT NULL, cx_xact_amt DECIMAL(15,2) NOT NULL, cx_xact_date DATETIME NOT NULL,
       cx_co_id INT NOT NULL]]},
-   {name = "shopping_cart", columns = "sc_id INT NOT NULL PRIMARY KEY, sc_time DATETIME NOT NULL"},
+   {name = "shopping_cart", columns = "sc_id INT NOT NULL PRIMARY KEY, sc_time DATETIME NOT NULL, sc_c_id INT"},
    {name = "shopping_cart_line", columns = [[
       scl_sc_id INT NOT NULL, scl_i_id INT NOT NULL, scl_qty INT NOT NULL, PRIMARY KEY (scl_sc_id, scl_i_id)]]},
    {name = schema.PARAMETERS, columns = "name VARCHAR(20) NOT NULL PRIMARY KEY, value BIGINT NOT NULL"},

@@ -34,6 +34,10 @@ statements.ALL = {
       "ON DUPLICATE KEY UPDATE scl_qty = ?", "iiii"},
    cart_remove = {"DELETE FROM shopping_cart_line WHERE scl_sc_id = ? AND scl_i_id = ?", "ii"},
    cart_clear = {"DELETE FROM shopping_cart_line WHERE scl_sc_id = ?", "i"},
+   -- Whose cart it is: who last asked to buy what is in it.
+   cart_own = {"INSERT INTO shopping_cart (sc_id, sc_time, sc_c_id) VALUES (?, NOW(), ?) ON DUPLICATE KEY UPDATE sc_time = NOW(), " ..
+      "sc_c_id = ?", "iii"},
+   cart_owner = {"SELECT sc_c_id FROM shopping_cart WHERE sc_id = ?", "i"},
    cart_page = {"SELECT i_id, i_title, i_cost, i_srp, i_backing, scl_qty FROM shopping_cart_line JOIN item ON i_id = scl_i_id " ..
       "WHERE scl_sc_id = ? ORDER BY i_id", "i"},
 

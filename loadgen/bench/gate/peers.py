@@ -176,7 +176,7 @@ class Peers:
         return Contender(name, address, PROXYSQL_PORT, found["State"]["Pid"])
 
     def _core_count(self):
-        return process.cores_in(self._cores) if self._cores else os.cpu_count()
+        return len(process.cores_in(self._cores)) if self._cores else os.cpu_count()
 
     # --- MySQL Router: a process of this machine, in the gate's network namespace, so that its packets go the same way ----------
 

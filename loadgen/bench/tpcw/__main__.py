@@ -38,6 +38,7 @@ def measure_all(settings, here, sysbench):
     """Everything, in the shape of results.py."""
     say(f"loading {settings.items} items, {settings.ebs} emulated browsers; about {plan.estimate(settings) / 60:.0f} minutes in all")
     database = {"items": str(settings.items), "emulated browsers": str(settings.ebs), "size": f"{stage.load(settings, sysbench)} MiB"}
+    results.forget(settings.results)
     runner, runs, checks, servers = Runner(settings, sysbench), [], {}, {}
     contenders = plan.contenders(settings)
     for contender in contenders:
@@ -50,7 +51,7 @@ def measure_all(settings, here, sysbench):
 
 def main():
     try:
-        settings = tpcw_settings.read(os.environ)
+        settings = tpcw_settings.read(os.environ, os.sched_getaffinity(0))
     except ValueError as mistakes:
         print("\n".join(f"bench: {line}" for line in str(mistakes).splitlines()), file=sys.stderr)
         return 64
@@ -59,7 +60,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     allow_many_files()
     cores = settings.cpus or machine.cores()
-    here = {"cores": cores, "core_count": process.cores_in(cores), "memory": machine.memory(), "facts": machine.facts(settings)}
+    here = {"cores": cores, "core_count": len(process.cores_in(cores)), "memory": machine.memory(), "facts": machine.facts(settings)}
     sysbench = Sysbench(settings.config_file, settings.user, settings.database)
     try:
         print(tables.report(measure_all(settings, here, sysbench)))

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 WIDTH, PLOT_HEIGHT = 420, 200  # narrow: the text of a figure shrinks with it on a phone
-LEFT, RIGHT, TOP, AXIS = 72, 14, 12, 44
+LEFT, RIGHT, TOP, AXIS = 72, 26, 12, 44
 LEGEND_ROW, LEGEND_COLUMNS = 20, 2
 NAME_WIDTH, ROW, BAR = 150, 18, 13
 STYLES = 7

@@ -80,12 +80,13 @@ def quoted(names):
 
 
 def server_settings(stack, contender):
-    """{server: {name: value}}: its cores, its memory, every variable that is not MySQL's default, and some that are."""
+    """{service: {name: value}}: its cores, its memory; of MySQL every variable that is not the default, and some that are."""
     always = ALWAYS + (OF_REPLICAS if contender.kind == "replicas" else ())
     found = {}
-    for server in override.servers(contender):
-        limits = stack.docker.inspect(stack.ids[server])["HostConfig"]
-        rows = stack.sql(server, VARIABLES.format(always=quoted(always), hidden=quoted(HIDDEN)))
-        found[server] = {"cores (cpuset)": limits["CpusetCpus"] or "all", "memory limit, MiB": str(limits["Memory"] >> 20),
-                         **{row[0]: row[1] if len(row) > 1 else "" for row in rows}}
+    for service in override.services(contender):
+        limits = stack.docker.inspect(stack.ids[service])["HostConfig"]
+        found[service] = {"cores (cpuset)": limits["CpusetCpus"] or "all", "memory limit, MiB": str(limits["Memory"] >> 20)}
+        if service in override.servers(contender):
+            rows = stack.sql(service, VARIABLES.format(always=quoted(always), hidden=quoted(HIDDEN)))
+            found[service].update((row[0], row[1] if len(row) > 1 else "") for row in rows)
     return found

@@ -48,13 +48,18 @@ def group_of(service):
     return GROUPS[service.rpartition("-")[0] or service]
 
 
-def costs(run):
-    """{group of services: CPU milliseconds an interaction}; None if any of a group was not measured."""
+def grouped(values):
+    """{service: number} as {group of services: sum}; None if any of a group was not measured."""
     found = {}
-    for service, used in run["cpu_ms"].items():
+    for service, used in values.items():
         group = group_of(service)
         found[group] = None if used is None or found.get(group, 0) is None else found.get(group, 0) + used
     return found
+
+
+def costs(run):
+    """{group of services: CPU milliseconds an interaction}"""
+    return grouped(run["cpu_ms"])
 
 
 def total(values):
@@ -73,7 +78,8 @@ def wins(ours, single, what):
     share = figures.ratio(ours["wips"], single["wips"])
     if share is None:
         return f"One MySQL got nothing done; {what} {ours['wips']:.1f} WIPS."
-    numbers = f"{ours['wips']:.1f} against {single['wips']:.1f} WIPS ({share:.2f} times)"
+    ahead, behind = sorted((ours["wips"], single["wips"]), reverse=True)
+    numbers = f"{ahead:.1f} against {behind:.1f} WIPS (ratio {share:.2f})"
     if abs(share - 1) < EVEN:
         return f"{what} and one MySQL are even: {numbers}."
     return f"{what} is faster than one MySQL: {numbers}." if share > 1 else f"One MySQL is faster than {what}: {numbers}."
@@ -121,4 +127,4 @@ def why(runs, clients, cores):
     if cores < 16:
         return (f"One MySQL was expected to win here: on {cores} cores it is not held up by its own locks, and Multimed's copies, log and gate"
                 " share the cores with it. What distributing brings shows on servers with several NUMA nodes; what it costs shows here.")
-    return "One MySQL is ahead although there are many cores: look at CPU per server, lag and waits below for what held Multimed up."
+    return "One MySQL is ahead although there are many cores: look at CPU, lag and waits below for what held Multimed up."

@@ -18,7 +18,7 @@ svg { width: 100%; height: auto; font: 13px system-ui, sans-serif; fill: #111; }
 .grid { stroke: #ddd; stroke-width: 1; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .15rem .6rem; border-bottom: 1px solid #ddd; text-align: right; vertical-align: top; }
-th:first-child, td:first-child, .texts td { text-align: left; } .texts td { overflow-wrap: anywhere; }
+th:first-child, td:first-child, .texts td { text-align: left; } .numbers td { white-space: nowrap; } .texts td { overflow-wrap: anywhere; }
 @media (max-width: 40rem) { body { padding: .6rem; } th, td { padding: .15rem .35rem; } }
 @media print {
   body { max-width: none; font-size: 10pt; padding: 0; } .wide { overflow: visible; } table { font-size: 7.5pt; } th, td { padding: .05rem .2rem; }
@@ -66,8 +66,9 @@ def against_satellites(results, mix, name, title, unit):
     """Multimed by its satellites; one MySQL is the same whatever their number, native replicas are where they were measured."""
     runs = outcome.at(results["runs"], mix, results["head_clients"])
     ours = sorted((run["satellites"], run[name]) for run in runs if run["kind"] == "multimed")
-    series = {"Multimed": ours, "native replicas": [(run["satellites"], run[name]) for run in runs if run["kind"] == "replicas"],
-              "one MySQL, all cores": [(count, run[name]) for run in runs if run["kind"] == "single" for count, _ in ours]}
+    # In the order of the contenders, so that each has the same colour in every figure.
+    series = {"one MySQL, all cores": [(count, run[name]) for run in runs if run["kind"] == "single" for count, _ in ours],
+              "native replicas": [(run["satellites"], run[name]) for run in runs if run["kind"] == "replicas"], "Multimed": ours}
     series = {each: points for each, points in series.items() if points}
     drawing = charts.lines(f"{mix}: {title} against satellites", series, "satellites", unit)
     return titled(f"{title}, {results['head_clients']} clients", drawing) if ours else ""
@@ -109,15 +110,25 @@ def of_cpu(results, mix):
                   charts.stacked(f"{mix}: CPU per server", bars, "ms of CPU"))
 
 
-def over_time(run):
-    """Lag of each server, and waits, second by second."""
-    samples = run["samples"]
+def lag_of(samples):
+    """Of each server; of more than a figure can tell apart, the median and the largest."""
     servers = list(dict.fromkeys(name for sample in samples for name in sample["lag_ms"]))
-    lag = {name: [(sample["second"], sample["lag_ms"].get(name)) for sample in samples] for name in servers}
+    if len(servers) <= len(DASHES):
+        return {name: [(sample["second"], sample["lag_ms"].get(name)) for sample in samples] for name in servers}
+    known = [(sample["second"], [lag for lag in sample["lag_ms"].values() if lag is not None]) for sample in samples]
+    return {"median of all satellites": [(second, figures.percentile(lags, .5)) for second, lags in known],
+            "largest": [(second, max(lags, default=None)) for second, lags in known]}
+
+
+def over_time(run):
+    """Lag, waits, and CPU, second by second."""
+    samples = run["samples"]
+    lag = lag_of(samples)
     counters = {"reads that waited": "waits", "fallbacks to the master": "fallbacks"}
     waits = {title: [(sample["second"], sample[name]) for sample in samples] for title, name in counters.items()}
-    cpu = {name: [(sample["second"], sample["cpu"][name]) for sample in samples] for name in run["cpu_ms"]}
-    found = {"lag": (lag, "ms behind the master"), "waits": (waits, "a second"), "CPU per server": (cpu, "cores")}
+    groups = [group for group in tables.CPU if group in outcome.costs(run)]
+    cpu = {group: [(sample["second"], outcome.grouped(sample["cpu"]).get(group)) for sample in samples] for group in groups}
+    found = {"lag": (lag, "ms behind the master"), "waits": (waits, "a second"), "CPU of the servers": (cpu, "cores")}
     titles = {f"{run['contender']}, {run['mix']}: {what} over time": drawn for what, drawn in found.items()}
     return [titled(title, charts.lines(title, series, "seconds", unit, time=True)) for title, (series, unit) in titles.items()]
 

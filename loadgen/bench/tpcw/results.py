@@ -85,6 +85,15 @@ def sample_rows(runs):
 
 # --- files --------------------------------------------------------------------------------------------------------------
 
+FILES = ("results.json", "runs.csv", "interactions.csv", "samples.csv", "report.html")
+
+
+def forget(folder):
+    """What an earlier run wrote: nobody may take it for this one's."""
+    for name in FILES:
+        (pathlib.Path(folder) / name).unlink(missing_ok=True)
+
+
 def write(folder, found, page):
     """page: the HTML report, made of the same value."""
     folder = pathlib.Path(folder)

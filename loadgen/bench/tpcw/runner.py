@@ -16,14 +16,18 @@ from tpcw import override, samples
 
 TPCW = HERE.parent / "tpcw.lua"
 SPARE_SECONDS = 180   # a run that takes so much longer than asked has hung; a thousand clients end late
-EDGE_SECONDS = .3     # the last look comes so much before the end: leaving is not in it
+EDGE_SECONDS = .3     # the last look comes so much before what is measured ends
+LEAVE_SECONDS = 1     # the load goes on behind what is measured: clients that leave one by one are not in it
+TOLERANCE = .1        # a measurement that lasted longer or shorter than asked by more was held up by something else
 LOOK_SECONDS = 1
 LATENCIES = ("avg", "p50", "p90", "p99")
 
 
 def options_of(cell, port, settings, warm_up, seconds):
-    """Counters begin anew when the warm-up is over. The same statements for everybody: transactions that only read say so."""
-    return (f"--mysql-port={port}", f"--threads={cell.clients}", f"--time={warm_up + seconds}", f"--report-checkpoints={warm_up}",
+    """Counters begin anew when the warm-up is over, and are told when what is measured ends. The same statements for everybody:
+    transactions that only read say so."""
+    return (f"--mysql-port={port}", f"--threads={cell.clients}", f"--time={warm_up + seconds + LEAVE_SECONDS}",
+            f"--report-checkpoints={warm_up},{warm_up + seconds}", "--report-interval=0",
             f"--mix={cell.mix}", "--split=auto", f"--db-ps-mode={'disable' if settings.protocol == 'text' else 'auto'}",
             *settings.scale)
 
@@ -55,6 +59,7 @@ class Runner:
     def __init__(self, settings, sysbench):
         self._settings, self._sysbench = settings, sysbench
         self._report = pathlib.Path(settings.state) / "report.json"
+        self._measured = pathlib.Path(f"{self._report}.2")  # at the second checkpoint
 
     def warm_up(self, stage, cell):
         """Buffer pools, connections, the JVMs' compilers. Nothing counts."""
@@ -65,7 +70,11 @@ class Runner:
         with self._load(stage, cell, self._settings.cell_warm_up_seconds, self._settings.seconds) as load:
             load.said = await_checkpoint(load.stdout)
             looks = self._watch(stage.watcher, load)
-        return run_of(stage.contender, cell, json.loads(self._report.read_text()), looks)
+        report = json.loads(self._measured.read_text())
+        if abs(report["seconds"] / self._settings.seconds - 1) > TOLERANCE:
+            raise OSError(f"{stage.contender.name}, {cell.mix}, {cell.clients} clients: measured for {report['seconds']:.1f} s instead of"
+                          f" {self._settings.seconds}: the machine is too busy for sysbench (BENCH_LOAD_CPUS gives it cores of its own)")
+        return run_of(stage.contender, cell, report, looks)
 
     def _watch(self, watcher, load):
         end = time.monotonic() + self._settings.seconds - EDGE_SECONDS
@@ -78,7 +87,7 @@ class Runner:
     @contextlib.contextmanager
     def _load(self, stage, cell, warm_up, seconds):
         """sysbench, for as long as it runs; afterwards there is its report."""
-        self._report.unlink(missing_ok=True)
+        self._measured.unlink(missing_ok=True)
         for server in override.servers(stage.contender):
             stage.stack.await_room(server, cell.clients)
         load = subprocess.Popen(self._command(stage, cell, warm_up, seconds), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -94,7 +103,7 @@ class Runner:
             load.kill()
             load.wait()
             load.stdout.close()
-        if load.returncode or not self._report.exists():
+        if load.returncode or not self._measured.exists():
             raise OSError(f"sysbench failed against {stage.contender.name}, {cell.mix}, {cell.clients} clients:\n{load.said[-2000:]}")
 
     def _command(self, stage, cell, warm_up, seconds):

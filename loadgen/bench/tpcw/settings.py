@@ -5,6 +5,7 @@ In:  the environment, as loadgen/bench-tpcw fills it in over .env. Out: one immu
 import re
 from dataclasses import dataclass
 
+import process
 from reader import Reader
 from tpcw import memory
 
@@ -15,7 +16,7 @@ PROTOCOLS = ("prepared", "text")
 ITEMS = (1000, 10000, 100000, 1000000, 10000000)
 # Shown in the report.
 GATE = ("GATE_CONSISTENCY", "GATE_WAIT_MS", "GATE_AFTER_WAIT", "GATE_FALLBACK_LIMIT", "GATE_FALLBACK_QUEUE_MS", "GATE_SERVER_RUNNING",
-        "GATE_SERVER_CONNECTIONS", "GATE_QUEUE_MS")
+        "GATE_SERVER_CONNECTIONS", "GATE_QUEUE_MS", "APPLIER_WORKERS")
 DURABILITY = re.compile("sync.binlog|flush.log.at.trx.commit|log.bin|doublewrite|flush.method|gtid", re.IGNORECASE)
 MOST_CLIENTS = 1900  # the servers' max_connections is 2000, and the bench itself needs some
 MOST_SATELLITES = 99
@@ -89,11 +90,15 @@ def options(reader, name):
     return values
 
 
-def cpus(reader, name):
-    """A list like 0-3,8; empty: all."""
+def cpus(reader, name, have):
+    """A list like 0-3,8 of those that there are; empty: all."""
     value = reader.text(name)
-    if not re.fullmatch(r"(\d+(-\d+)?(,\d+(-\d+)?)*)?", value, re.ASCII):
+    if value and not (re.fullmatch(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*", value, re.ASCII) and process.cores_in(value)):
         reader.mistakes.append(f"{name}={value} is not a list of cores like 0-3,8")
+        return ""
+    lacking = process.cores_in(value) - set(have)
+    if lacking:
+        reader.mistakes.append(f"{name}={value}: there is no core {min(lacking)} here, or it may not be used")
     return value
 
 
@@ -110,8 +115,8 @@ def sizes(reader):
     return memory.Sizes(**found)
 
 
-def read(environment):
-    """The settings; ValueError with all mistakes, one a line."""
+def read(environment, have):
+    """The settings; ValueError with all mistakes, one a line. have: the numbers of the cores that may be used."""
     reader = Reader(environment)
     reader.number("BENCH_PORTS", 1024, 65533)
     head = reader.number("BENCH_HEAD_CLIENTS", 1, MOST_CLIENTS)
@@ -126,10 +131,12 @@ def read(environment):
         seed=reader.number("BENCH_SEED", 0, 2147483647), load_threads=reader.number("BENCH_LOAD_THREADS", 1, 1000),
         data=word(reader, "BENCH_SATELLITE_DATA", DATA), protocol=word(reader, "BENCH_PROTOCOL", PROTOCOLS),
         master_options=options(reader, "BENCH_MASTER_OPTIONS"), single_options=options(reader, "BENCH_SINGLE_OPTIONS"),
-        cpus=cpus(reader, "BENCH_CPUS"), load_cpus=cpus(reader, "BENCH_LOAD_CPUS"), sizes=sizes(reader),
+        cpus=cpus(reader, "BENCH_CPUS", have), load_cpus=cpus(reader, "BENCH_LOAD_CPUS", have), sizes=sizes(reader),
         gate=tuple(f"{name}={reader.text(name)}" for name in GATE), user=reader.text("BENCH_USER"), database=reader.text("BENCH_DATABASE"),
         config_file=reader.text("BENCH_CONFIG_FILE"), state=reader.text("BENCH_STATE"), results=reader.text("BENCH_RESULTS"))
     if bool(settings.cpus) != bool(settings.load_cpus):
         reader.mistakes.append("BENCH_CPUS, BENCH_LOAD_CPUS: give both, or none")
+    if process.cores_in(settings.cpus) & process.cores_in(settings.load_cpus):
+        reader.mistakes.append("BENCH_CPUS, BENCH_LOAD_CPUS: no core may be in both")
     reader.require_good()
     return settings

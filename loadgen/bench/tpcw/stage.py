@@ -29,6 +29,7 @@ FIRST_REPLICA_ID = 900
 # A transaction that arrives everywhere shows that the whole path works; a clone alone would not.
 HELLO = "CREATE DATABASE multimed_bench_hello; DROP DATABASE multimed_bench_hello"
 DATABASE_MIB = "SELECT CEIL(SUM(FILE_SIZE) / 1048576) FROM information_schema.INNODB_TABLESPACES WHERE NAME LIKE '{database}/%'"
+DURABLE = "SELECT @@sync_binlog, @@innodb_flush_log_at_trx_commit, @@log_bin, @@innodb_doublewrite = 'ON'"
 # Of bench-replication's native replica: four workers, in the order of the master's commits.
 REPLICA = f"""SET GLOBAL server_id = {{number}}; SET GLOBAL max_relay_log_size = {RELAY_LOG_BYTES};
     SET GLOBAL replica_parallel_workers = 4; SET GLOBAL replica_preserve_commit_order = ON;
@@ -160,6 +161,8 @@ class Stage:
         compose("up", "-d", "--no-build", "--quiet-pull", *override.services(contender))
         await_serving(contender)
         self.stack = Stack(self._servers)
+        if self.stack.sql("master", DURABLE) != [["1", "1", "1", "1"]]:
+            raise OSError(f"{contender.name}: the master is not durable: mysql-master/conf.d, or BENCH_MASTER_OPTIONS?")
         for server in self._servers:
             self.stack.sql(server, f"SET GLOBAL max_prepared_stmt_count = {STATEMENTS}")
         if contender.kind == "replicas":
@@ -180,7 +183,7 @@ class Stage:
     def check(self, sysbench):
         """What was checked, in words; OSError if something is off."""
         host = self.stack.address("master")
-        sysbench.run(TPCW, host, *self._settings.scale, "check")
+        sysbench.run(TPCW, host, *self._settings.scale, "--satellites=off", "check")
         found = ["the database is consistent (tpcw.lua check)"]
         self._catch_up()
         if self.contender.kind == "multimed":
