@@ -57,7 +57,7 @@ def test_a_mix_runs_through_the_gate_and_satellites_take_its_reads(stack, loaded
 
 def test_check_asks_the_satellites_too(stack, loaded, tpcw):
     stack.await_satellites()
-    said = tpcw("check", "--satellites")
+    said = tpcw("check")
     assert "holds   satellites: each equals the master" in said and "FAILED" not in said, said
     assert said.count("identical") == len(stack.satellites), said
 
@@ -67,7 +67,7 @@ def test_check_finds_what_only_a_satellite_has_wrong(stack, loaded, tpcw):
     stack.await_satellites()
     before = stack.incarnation("satellite-2")
     stack.sql("satellite-2", f"UPDATE {USER}.item SET i_stock = i_stock + 1 WHERE i_id = 7")
-    said = tpcw("check", "--satellites", status=1, env={"COMPARE_TIMEOUT_S": "60"})
+    said = tpcw("check", "--satellites=on", status=1, env={"COMPARE_TIMEOUT_S": "60"})
     assert "FAILED  satellites" in said and f"{USER}.item" in said, said
     stack.kill_process("satellite-2", "mysqld")
     stack.wait_for(lambda: stack.incarnation("satellite-2") != before, 90, "satellite-2 to be cloned again")
@@ -91,4 +91,4 @@ def test_prepare_tpcw_loads_the_master_and_satellites_clone_it(stack, shop, tpcw
         assert stack.sql(service, f"SELECT COUNT(*) FROM {USER}.customer") == [(5760,)]
     stack.await_satellites(90)
     tpcw("run", "--ebs=2", "--time=2")
-    tpcw("check", "--satellites")
+    tpcw("check")
