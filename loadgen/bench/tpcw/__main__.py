@@ -63,8 +63,9 @@ def main():
     here = {"cores": cores, "core_count": len(process.cores_in(cores)), "memory": machine.memory(), "facts": machine.facts(settings)}
     sysbench = Sysbench(settings.config_file, settings.user, settings.database)
     try:
-        print(tables.report(measure_all(settings, here, sysbench)))
+        found = measure_all(settings, here, sysbench)
         say(f"the report: {settings.results}/report.html")
+        print(tables.report(found), flush=True)
     except (OSError, containers.SqlFailed, ValueError, KeyError, subprocess.CalledProcessError) as failure:
         print(f"bench: {failure}", file=sys.stderr)
         return 1
