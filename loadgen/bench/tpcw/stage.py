@@ -87,9 +87,8 @@ def lay_out(contender, settings, machine):
     own = pathlib.Path(settings.state, "contender.yml")
     # Whoever removes the stack meanwhile must not find a satellite in the one file that the other does not describe.
     own.write_text("services: {}\n")
-    pinned = ("taskset", "--cpu-list", settings.cpus) if settings.cpus else ()
-    subprocess.run((*pinned, ROOT / "mysql-satellite" / "layout"), check=True, stdout=sys.stderr,
-                   env={**os.environ, "SATELLITES": str(max(1, contender.satellites))})
+    subprocess.run((ROOT / "mysql-satellite" / "layout",), check=True, stdout=sys.stderr,
+                   env={**os.environ, "LAYOUT_CPUS": settings.cpus, "SATELLITES": str(max(1, contender.satellites))})
     own.write_text(override.text(contender, settings, machine))
 
 
