@@ -129,6 +129,12 @@ sysbench.cmdline.commands = strict.guarded({
 
 -- run --------------------------------------------------------------------------------------------------------------------------------
 
+-- Those of an earlier run.
+local function forget_checkpoints(path)
+   local n = 1
+   while path ~= "" and os.remove(path .. "." .. n) do n = n + 1 end
+end
+
 function init()
    local opt = sysbench.opt
    options.require_good(options.mistakes(opt, sysbench.version))
@@ -136,6 +142,7 @@ function init()
    options.require_good(options.unfit(opt, parameters_of(connection)))
    connection:disconnect()
    report_file.start(opt.report)
+   forget_checkpoints(opt.report)
    statistics.create(opt.threads)
    progress.by_default(opt)
    reporting = "the end"
