@@ -66,7 +66,7 @@ bench-replication: ## measure lag, throughput and CPU of our replication against
 bench-gate: ## measure reads through the gate beside MySQL, ProxySQL and MySQL Router, on a stack of its own
 	@loadgen/bench-gate
 
-bench-tpcw: ## compare TPC-W on one MySQL, on native replicas and on Multimed, with a report; on a stack of its own
+bench-tpcw: ## compare TPC-W on one MySQL, native replicas and Multimed, with a report; on a stack of its own
 	@loadgen/bench-tpcw
 
 clean: ## remove images, layout and build outputs (not data: that is down)
