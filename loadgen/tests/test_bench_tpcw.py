@@ -387,6 +387,7 @@ class Prepare(unittest.TestCase):
 class Machine(unittest.TestCase):
     def test_cores_of_this_process_are_counted_back(self):
         self.assertEqual(process.cores_in(machine.cores()), os.sched_getaffinity(0))
+        self.assertLessEqual(os.sched_getaffinity(0), machine.online())
 
     def test_the_busiest_of_this_process_and_its_children_lives(self):
         with subprocess.Popen(["sleep", "9"]) as child:

@@ -51,7 +51,7 @@ def measure_all(settings, here, sysbench):
 
 def main():
     try:
-        settings = tpcw_settings.read(os.environ, os.sched_getaffinity(0))
+        settings = tpcw_settings.read(os.environ, machine.online())
     except ValueError as mistakes:
         print("\n".join(f"bench: {line}" for line in str(mistakes).splitlines()), file=sys.stderr)
         return 64

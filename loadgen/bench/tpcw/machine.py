@@ -10,6 +10,7 @@ import re
 import subprocess
 import time
 
+import process
 from tpcw import override
 
 # Shown even where they are MySQL's defaults: what a reader asks for first.
@@ -32,6 +33,11 @@ def cores():
         else:
             parts.append([number, number])
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+
+
+def online():
+    """The numbers of all cores, also of those that are isolated for the servers; which of them may be used, layout knows."""
+    return process.cores_in(pathlib.Path("/sys/devices/system/cpu/online").read_text().strip())
 
 
 def memory():

@@ -98,7 +98,7 @@ def cpus(reader, name, have):
         return ""
     lacking = process.cores_in(value) - set(have)
     if lacking:
-        reader.mistakes.append(f"{name}={value}: there is no core {min(lacking)} here, or it may not be used")
+        reader.mistakes.append(f"{name}={value}: there is no core {min(lacking)} here")
     return value
 
 
@@ -116,7 +116,7 @@ def sizes(reader):
 
 
 def read(environment, have):
-    """The settings; ValueError with all mistakes, one a line. have: the numbers of the cores that may be used."""
+    """The settings; ValueError with all mistakes, one a line. have: the numbers of the machine's cores."""
     reader = Reader(environment)
     reader.number("BENCH_PORTS", 1024, 65533)
     head = reader.number("BENCH_HEAD_CLIENTS", 1, MOST_CLIENTS)
@@ -134,7 +134,7 @@ def read(environment, have):
         cpus=cpus(reader, "BENCH_CPUS", have), load_cpus=cpus(reader, "BENCH_LOAD_CPUS", have), sizes=sizes(reader),
         gate=tuple(f"{name}={reader.text(name)}" for name in GATE), user=reader.text("BENCH_USER"), database=reader.text("BENCH_DATABASE"),
         config_file=reader.text("BENCH_CONFIG_FILE"), state=reader.text("BENCH_STATE"), results=reader.text("BENCH_RESULTS"))
-    if bool(settings.cpus) != bool(settings.load_cpus):
+    if bool(reader.text("BENCH_CPUS")) != bool(reader.text("BENCH_LOAD_CPUS")):
         reader.mistakes.append("BENCH_CPUS, BENCH_LOAD_CPUS: give both, or none")
     if process.cores_in(settings.cpus) & process.cores_in(settings.load_cpus):
         reader.mistakes.append("BENCH_CPUS, BENCH_LOAD_CPUS: no core may be in both")
