@@ -6,6 +6,7 @@
 
 use crate::policy::{self, BadChoice, Choice};
 
+mod encoding;
 mod functions;
 mod lex;
 mod parse;
@@ -15,6 +16,7 @@ mod show;
 mod statement;
 mod ties;
 mod tokens;
+pub use encoding::Encoding;
 pub use ties::Ties;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +102,8 @@ pub struct Understood {
     /// What its comments choose for its reads.
     pub hint: Result<Choice, BadChoice>,
     pub ties: Ties,
+    /// A change that computes nothing from other rows and shows the client none.
+    pub changes_only: bool,
 }
 
 /// Classifies a statement that a client with a UTF-8 character set sent.
@@ -116,6 +120,7 @@ pub fn understand(sql: &str) -> Understood {
             let class = statement::classify(tokens);
             Understood {
                 ties: ties::ties(&class, &tokens),
+                changes_only: statement::changes_only(&class, &tokens),
                 hint: hints(&lexed.comments),
                 class,
             }
@@ -131,6 +136,7 @@ impl Understood {
             class: Class::Write(reason),
             hint: Ok(Choice::default()),
             ties: Ties::Stays,
+            changes_only: false,
         }
     }
 }
@@ -147,13 +153,11 @@ fn hints(comments: &[&[u8]]) -> Result<Choice, BadChoice> {
     Ok(chosen)
 }
 
-/// Classifies what a client with `charset` (MySQL's name of character_set_client) sent. Other character sets
-/// than UTF-8 have blanks and quotes elsewhere once a byte is not ASCII, and swe7 even in ASCII.
-pub fn classify_bytes(sql: &[u8], charset: &str) -> Class {
-    let utf8 = matches!(charset, "utf8mb4" | "utf8mb3" | "utf8");
-    match std::str::from_utf8(sql) {
-        Ok(sql) if utf8 || (sql.is_ascii() && charset != "swe7") => classify(sql),
-        _ => Class::Write("bytes outside the character set that the gate reads"),
+/// What a client sent whose character_set_client is of this kind.
+pub fn understand_bytes(sql: &[u8], encoding: Encoding) -> Understood {
+    match encoding.text(sql) {
+        Some(sql) => understand(sql),
+        None => Understood::unclear("bytes outside the character set that the gate reads"),
     }
 }
 

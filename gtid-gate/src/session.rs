@@ -21,6 +21,7 @@ mod work;
 
 use crate::backend::Backend;
 use crate::bell::{KILLED, STOPPING};
+use crate::classify::Encoding;
 use crate::error::{BackendError, PacketError, SqlError};
 use crate::gate::{MasterLeave, Told};
 use crate::login::{self, Account, Client, LoginError};
@@ -167,10 +168,7 @@ impl Session {
             password: account.password,
             charset: account.charset,
             attributes: account.attributes,
-            state: State::new(
-                account.database,
-                commands::is_utf8_collation(account.charset),
-            ),
+            state: State::new(account.database, Encoding::of_collation(account.charset)),
             master: account.master,
             satellites: Held::default(),
             statements: Statements::default(),

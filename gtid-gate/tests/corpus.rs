@@ -1,7 +1,7 @@
 //! Puts every statement of `corpus/statements.txt` to the classifier, and variations of them.
 
 use gtid_gate::classify::{
-    ChoiceValue, Class, SetItem, classify, classify_bytes, is_system_schema,
+    ChoiceValue, Class, Encoding, SetItem, classify, is_system_schema, understand, understand_bytes,
 };
 use proptest::prelude::*;
 
@@ -163,23 +163,39 @@ fn a_lock_makes_any_query_a_write() {
     }
 }
 
+fn class_in(charset: &str, sql: &[u8]) -> Class {
+    understand_bytes(sql, Encoding::of(charset)).class
+}
+
 #[test]
 fn other_character_sets_are_read_only_as_ascii() {
-    assert_eq!(classify_bytes(b"SELECT 1", "latin1"), Class::Read);
-    assert_eq!(
-        classify_bytes("SELECT 'ö'".as_bytes(), "utf8mb4"),
-        Class::Read
-    );
-    assert_ne!(
-        classify_bytes("SELECT 'ö'".as_bytes(), "latin1"),
-        Class::Read
-    );
-    assert_ne!(
-        classify_bytes(b"SELECT 'x\xbf\\' FOR UPDATE -- '", "gbk"),
-        Class::Read
-    );
-    assert_ne!(classify_bytes(b"SELECT '\xff'", "utf8mb4"), Class::Read);
-    assert_ne!(classify_bytes(b"SELECT 1", "swe7"), Class::Read);
+    assert_eq!(class_in("latin1", b"SELECT 1"), Class::Read);
+    assert_eq!(class_in("utf8mb4", "SELECT 'ö'".as_bytes()), Class::Read);
+    assert_ne!(class_in("latin1", "SELECT 'ö'".as_bytes()), Class::Read);
+    let hidden = b"SELECT 'x\xbf\\' FOR UPDATE -- '";
+    assert_ne!(class_in("gbk", hidden), Class::Read);
+    assert_ne!(class_in("utf8mb4", b"SELECT '\xff'"), Class::Read);
+}
+
+#[test]
+fn a_client_in_swe7_is_not_read_as_ascii() {
+    assert_ne!(class_in("swe7", b"SELECT 1"), Class::Read);
+    assert_ne!(class_in("10", b"SELECT 1"), Class::Read);
+}
+
+#[test]
+fn a_change_that_reads_other_rows_is_not_only_a_change() {
+    for (sql, expected) in [
+        ("UPDATE t SET a = 1", true),
+        ("INSERT INTO t VALUES ('select', `table`)", true),
+        ("INSERT INTO t SELECT * FROM u", false),
+        ("INSERT INTO t TABLE u", false),
+        ("INSERT INTO t VALUES (1); TABLE u", false),
+        ("INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)", false),
+        ("SELECT 1", false),
+    ] {
+        assert_eq!(understand(sql).changes_only, expected, "{sql}");
+    }
 }
 
 #[test]
@@ -255,7 +271,7 @@ proptest! {
 
     #[test]
     fn any_text_is_survived(text in any::<String>(), sql in "(SELECT|SET|SHOW|WITH|EXPLAIN|KILL|START)?[ -~\n\\PC]{0,60}") {
-        let _ = (classify(&text), classify(&sql), classify_bytes(text.as_bytes(), "latin1"));
+        let _ = (classify(&text), classify(&sql), class_in("latin1", text.as_bytes()));
     }
 
     #[test]

@@ -6,6 +6,8 @@
 use super::tokens::Tokens;
 use super::{Class, select, set, show};
 
+const DATA_CHANGE: &str = "data change";
+
 pub fn classify(tokens: Tokens) -> Class {
     let mut parts = tokens.split_statements();
     match (parts.pop(), parts.is_empty()) {
@@ -27,6 +29,11 @@ fn several(first: Vec<Tokens>, last: Tokens) -> Class {
         true => Class::Write("multi-statement"),
         false => Class::Pin("multi-statement"),
     }
+}
+
+/// Of a data change, whether it reads no other table; of several statements nobody knows.
+pub fn changes_only(class: &Class, tokens: &Tokens) -> bool {
+    *class == Class::Write(DATA_CHANGE) && !tokens.has("select") && !tokens.has("table")
 }
 
 fn single(tokens: Tokens) -> Class {
@@ -60,7 +67,7 @@ fn write(first: &str, rest: Tokens) -> Class {
         // a routine's or trigger's own assignments are not this session's
         "create" | "alter" => Class::Write("definition"),
         _ if select::assigns_user_variable(&rest) => Class::Pin("user variable"),
-        "insert" | "update" | "delete" | "replace" => Class::Write("data change"),
+        "insert" | "update" | "delete" | "replace" => Class::Write(DATA_CHANGE),
         "load" | "import" => Class::Write("load"),
         "do" => Class::Write("DO"),
         "execute" | "deallocate" => Class::Write("prepared statement in text form"),

@@ -12,7 +12,7 @@ use super::work::{Request, Work};
 use super::{Fault, Session};
 use crate::backend::{COM_INIT_DB, COM_QUERY, COM_QUIT};
 use crate::capability as cap;
-use crate::classify::{self, Understood};
+use crate::classify::{self, Encoding, Understood};
 use crate::error::SqlError;
 use crate::gate::Told;
 use crate::handshake::ChangeUser;
@@ -95,11 +95,7 @@ impl Session {
     }
 
     fn understand(&self, text: &[u8]) -> Result<Known, SqlError> {
-        let understood = match std::str::from_utf8(text) {
-            Ok(sql) if self.state.utf8 || sql.is_ascii() => classify::understand(sql),
-            _ => Understood::unclear("letters in another character set than UTF-8"),
-        };
-        Known::of(understood)
+        Known::of(classify::understand_bytes(text, self.state.encoding))
     }
 
     /// Reads what the client still holds of a command.
@@ -321,7 +317,7 @@ impl Session {
             .into_iter()
             .chain(self.satellites.iter_mut())
             .for_each(|b| b.replayed = order);
-        self.state.utf8 = is_utf8_collation(self.charset);
+        self.state.encoding = Encoding::of_collation(self.charset);
         self.statements.clear();
         self.leave = None;
         self.say_ok().await
@@ -348,7 +344,7 @@ impl Session {
         self.statements.clear();
         self.leave = None;
         let seen = std::mem::take(&mut self.state.seen);
-        self.state = State::new(account.database, is_utf8_collation(account.charset));
+        self.state = State::new(account.database, Encoding::of_collation(account.charset));
         self.state.seen = seen;
         self.entry.set_user(&account.user);
         (self.user, self.account) = (account.user, account.account);
@@ -363,9 +359,4 @@ fn statement_id(argument: &[u8]) -> Result<u32, SqlError> {
     Reader::new(argument)
         .u32()
         .map_err(|_| SqlError::malformed_packet())
-}
-
-/// Whether a collation id of the handshake is one of UTF-8's.
-pub(super) fn is_utf8_collation(collation: u8) -> bool {
-    matches!(collation, 33 | 45 | 46 | 76 | 83 | 192..=215 | 223..=247 | 255)
 }

@@ -65,15 +65,6 @@ const CHANGES: &[&str] = &[
     "insert", "update", "delete", "replace", "load", "create", "drop", "import",
 ];
 
-/// A change that computes nothing from other rows, shows the client nothing that it could miss.
-pub(super) fn changes_only(sql: &str) -> bool {
-    let word = first_word(sql);
-    let is_change = ["insert", "update", "delete", "replace"]
-        .iter()
-        .any(|w| word.eq_ignore_ascii_case(w));
-    is_change && !mentions(sql, "select")
-}
-
 fn first_word(sql: &str) -> &str {
     let sql = sql.trim_start_matches(|c: char| c.is_whitespace() || c == '(');
     let end = sql
@@ -129,12 +120,5 @@ mod tests {
         assert!(
             !ends_transaction("CREATE TEMPORARY TABLE t (a int)") && !ends_transaction("SELECT 1")
         );
-    }
-
-    #[test]
-    fn a_change_that_reads_rows_is_not_only_a_change() {
-        assert!(changes_only("UPDATE t SET a=1"));
-        assert!(!changes_only("INSERT INTO t SELECT * FROM u"));
-        assert!(!changes_only("SELECT 1"));
     }
 }

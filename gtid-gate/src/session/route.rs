@@ -4,7 +4,7 @@
 //! server is chosen when its first statement arrives, so that it sees all that was committed until then, and can still
 //! move while nothing was read. All else goes to the master.
 
-use super::inside::{Inside, changes_only, ends_transaction, inside};
+use super::inside::{Inside, ends_transaction, inside};
 use super::lend::patiently;
 use super::relay::Answer;
 use super::run::{BEGIN_READ_ONLY, BEGIN_SNAPSHOT};
@@ -27,13 +27,17 @@ pub(super) struct Known {
     /// What its comments choose.
     pub hint: Choice,
     pub ties: Ties,
+    pub changes_only: bool,
 }
 
 impl Known {
     pub fn of(understood: Understood) -> Result<Self, SqlError> {
-        let Understood { class, hint, ties } = understood;
-        let hint = hint.map_err(SqlError::bad_choice)?;
-        Ok(Self { class, hint, ties })
+        Ok(Self {
+            class: understood.class,
+            hint: understood.hint.map_err(SqlError::bad_choice)?,
+            ties: understood.ties,
+            changes_only: understood.changes_only,
+        })
     }
 }
 
@@ -98,7 +102,7 @@ impl Session {
             Class::ShowWarnings => self.on_last_server(&mut work).await,
             Class::Pin(reason) => self.pin(reason, &mut work).await,
             _ => {
-                let told = if changes_only(&work.sql()) {
+                let told = if known.changes_only {
                     Told::OwnChange
                 } else {
                     Told::Data
@@ -212,7 +216,7 @@ impl Session {
         }
         let told = match class {
             Class::Commit { .. } | Class::Rollback { .. } | Class::InTransaction => Told::OwnChange,
-            _ if changes_only(&work.sql()) => Told::OwnChange,
+            _ if known.changes_only => Told::OwnChange,
             _ => Told::Data,
         };
         self.on_master(work, told).await?;

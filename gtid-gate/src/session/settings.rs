@@ -7,7 +7,7 @@ use super::state::{Next, Tx};
 use super::work::Work;
 use super::{Fault, Session};
 use crate::backend::TextResult;
-use crate::classify::{ChoiceValue, SetItem};
+use crate::classify::{ChoiceValue, Encoding, SetItem};
 use crate::error::SqlError;
 use crate::gate::Told;
 use crate::policy::{Choice, Level};
@@ -173,20 +173,16 @@ impl Session {
     }
 
     fn keep_charset(&mut self, charset: &str, sql: String) {
-        self.state.utf8 = is_utf8(charset);
+        self.state.encoding = Encoding::of(charset);
         self.state.keep("names", sql);
     }
 
     fn keep_setting(&mut self, name: &str, value: &str) {
-        let upper = value.to_ascii_uppercase();
-        let changes_reading = ["ANSI_QUOTES", "NO_BACKSLASH_ESCAPES", "ANSI"]
-            .iter()
-            .any(|m| upper.contains(m));
         if name == "sql_mode" {
-            self.state.reads_differently = changes_reading;
+            self.state.reads_differently = reads_differently(value);
         }
         if name == "character_set_client" {
-            self.state.utf8 = is_utf8(value);
+            self.state.encoding = Encoding::of(value);
         }
         self.state
             .keep(name, format!("SET SESSION {name} = {value}"));
@@ -223,11 +219,16 @@ impl Session {
     }
 }
 
-pub(super) fn is_utf8(charset: &str) -> bool {
-    charset
-        .trim_matches(['\'', '"'])
-        .to_ascii_lowercase()
-        .starts_with("utf8")
+/// Modes that change how a statement's text is read.
+fn reads_differently(sql_mode: &str) -> bool {
+    const BITS: u64 = 4 | 1 << 18 | 1 << 20;
+    let value = sql_mode.trim();
+    if value.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {
+        return value.parse().map_or(true, |bits: u64| bits & BITS != 0);
+    }
+    let upper = value.to_ascii_uppercase();
+    let modes = ["ANSI", "NO_BACKSLASH_ESCAPES"];
+    modes.iter().any(|mode| upper.contains(mode))
 }
 
 /// MySQL's type codes of numbers, written without quotes.
@@ -298,8 +299,15 @@ mod tests {
     }
 
     #[test]
-    fn only_utf8_is_utf8() {
-        assert!(is_utf8("'UTF8MB4'") && is_utf8("utf8mb3"));
-        assert!(!is_utf8("gbk") && !is_utf8("latin1"));
+    fn a_numeric_sql_mode_with_ansi_quotes_is_seen() {
+        for mode in ["4", "7", "262144", "1048576", "0x4", "4e0", "+4", "-1"] {
+            assert!(reads_differently(mode), "{mode}");
+        }
+        for mode in ["'ANSI_QUOTES'", "ansi", "'x,NO_BACKSLASH_ESCAPES'"] {
+            assert!(reads_differently(mode), "{mode}");
+        }
+        for mode in ["0", "2", "''", "'STRICT_TRANS_TABLES'", "TRADITIONAL"] {
+            assert!(!reads_differently(mode), "{mode}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What a session has built up and must not lose: transaction, settings, ties to a server. Pure.
 
-use crate::classify::is_system_schema;
+use crate::classify::{Encoding, is_system_schema};
 use crate::gate::Seen;
 use crate::policy::Choice;
 use crate::servers::Role;
@@ -52,8 +52,8 @@ pub struct State {
     pub user_variables: bool,
     /// The session's sql_mode changes how statements are read: classification can't be trusted with them.
     pub reads_differently: bool,
-    /// Statements come in UTF-8.
-    pub utf8: bool,
+    /// What statements come in.
+    pub encoding: Encoding,
     pub seen: Seen,
     /// Who answered the statement before.
     pub last_server: Option<usize>,
@@ -70,7 +70,7 @@ pub struct State {
 }
 
 impl State {
-    pub fn new(database: Option<String>, utf8: bool) -> Self {
+    pub fn new(database: Option<String>, encoding: Encoding) -> Self {
         Self {
             tx: Tx::None,
             database,
@@ -84,7 +84,7 @@ impl State {
             sticky: None,
             user_variables: false,
             reads_differently: false,
-            utf8,
+            encoding,
             seen: Seen::default(),
             last_server: None,
             choice: Choice::default(),
@@ -100,7 +100,7 @@ impl State {
         *self = Self {
             seen: std::mem::take(&mut self.seen),
             order: self.order,
-            ..Self::new(self.database.take(), self.utf8)
+            ..Self::new(self.database.take(), self.encoding)
         };
     }
 
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_setting_is_replayed_once_and_in_order() {
-        let mut state = State::new(None, true);
+        let mut state = State::new(None, Encoding::Utf8);
         state.keep("a", "SET a=1".into());
         let b = state.keep("b", "SET b=1".into());
         state.keep("a", "SET a=2".into());
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_reset_keeps_the_database_and_forgets_the_rest() {
-        let mut state = State::new(Some("db".into()), true);
+        let mut state = State::new(Some("db".into()), Encoding::Utf8);
         state.autocommit = false;
         state.sticky = Some("temporary table");
         state.keep("a", "SET a=1".into());
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn what_is_declared_for_the_next_transaction_wins() {
-        let mut state = State::new(None, true);
+        let mut state = State::new(None, Encoding::Utf8);
         state.read_only = true;
         assert!(state.declared_read_only());
         state.next.read_only = Some(false);
