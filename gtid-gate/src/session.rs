@@ -10,6 +10,7 @@ mod infile;
 mod inside;
 mod kill;
 mod lend;
+mod names;
 mod prepared;
 mod reads;
 mod relay;

@@ -4,11 +4,11 @@
 //! once, and long data that it sent ahead, are kept and given to the server that needs them.
 //! Must never: execute with types or data of another execution.
 
+use super::names::{Name, Names};
 use super::route::Known;
 use crate::backend::{Backend, StatementKey};
 use crate::error::{BackendError, SqlError};
 use crate::parameters::{COUNT_FOLLOWS, Given};
-use crate::scramble;
 use crate::wire;
 use bytes::BytesMut;
 use std::collections::HashMap;
@@ -25,6 +25,7 @@ pub struct Text {
     pub sql: Arc<[u8]>,
     /// Its names without a schema mean this one's.
     pub database: Option<Arc<str>>,
+    name: Name,
     pub key: StatementKey,
 }
 
@@ -46,6 +47,7 @@ pub struct Statements {
     /// Some statement may have a cursor.
     cursors: bool,
     known: HashMap<u32, Statement>,
+    names: Names,
 }
 
 impl Statements {
@@ -54,24 +56,18 @@ impl Statements {
         self.last_id
     }
 
-    /// Two of the same text are two statements: each may have a cursor.
     pub fn text(&self, sql: &[u8], database: Option<&str>) -> Text {
-        let mut number = 0u32;
-        let key = loop {
-            let key = key(sql, database, number);
-            if !self.known.values().any(|s| s.text.key == key) {
-                break key;
-            }
-            number += 1;
-        };
+        let name = self.names.next(sql, database);
         Text {
             sql: Arc::from(sql),
             database: database.map(Arc::from),
-            key,
+            name,
+            key: name.key(),
         }
     }
 
     pub fn add(&mut self, id: u32, text: Text, known: Arc<Known>, params: u16) {
+        self.names.take(text.name);
         let statement = Statement {
             text,
             known,
@@ -91,11 +87,14 @@ impl Statements {
     }
 
     pub fn remove(&mut self, id: u32) -> Option<StatementKey> {
-        self.known.remove(&id).map(|s| s.text.key)
+        let text = self.known.remove(&id)?.text;
+        self.names.free(text.name);
+        Some(text.key)
     }
 
     pub fn clear(&mut self) {
         self.known.clear();
+        self.names = Names::default();
         self.cursors = false;
     }
 
@@ -205,7 +204,9 @@ impl Execution {
 
     /// Prepares the statement on this server.
     pub async fn prepare(&self, backend: &mut Backend) -> Result<(), BackendError> {
-        let Text { sql, database, key } = &self.text;
+        let Text {
+            sql, database, key, ..
+        } = &self.text;
         let here = backend.database.clone();
         let moves = database.as_deref() != here.as_deref();
         if let Some(name) = database.as_deref().filter(|_| moves) {
@@ -247,17 +248,6 @@ impl Execution {
             _ => &self.payload,
         }
     }
-}
-
-fn key(sql: &[u8], database: Option<&str>, number: u32) -> StatementKey {
-    let database = database.unwrap_or_default().as_bytes();
-    let length = (database.len() as u64).to_le_bytes();
-    StatementKey(scramble::fingerprint(&[
-        &number.to_le_bytes(),
-        &length,
-        database,
-        sql,
-    ]))
 }
 
 /// Prepares on a server what another one has prepared for the client already.
@@ -360,17 +350,6 @@ mod tests {
         // a name that goes on in the next packet
         assert!(long.needs_whole(&counted(0, 1, &[0, 1, 8, 0, 9, b'a']), true));
         assert!(long.needs_whole(&counted(0, 0, &[]), true));
-    }
-
-    #[test]
-    fn a_statement_is_named_by_text_database_and_number() {
-        let mut statements = Statements::default();
-        let first = statements.text(b"SELECT 1", Some("d"));
-        assert_eq!(first.key, statements.text(b"SELECT 1", Some("d")).key);
-        assert_ne!(first.key, statements.text(b"SELECT 1", None).key);
-        assert_ne!(first.key, statements.text(b"1", Some("dSELECT ")).key);
-        statements.add(1, first.clone(), known(), 0);
-        assert_ne!(first.key, statements.text(b"SELECT 1", Some("d")).key);
     }
 
     #[test]
