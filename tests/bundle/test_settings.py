@@ -53,9 +53,9 @@ def test_gate(stack):
 
 @pytest.mark.parametrize("role,settings,names", [
     ("capture", {"KAFKA_BOOTSTRAP": "kafka:port", "MASTER_PORT": "x", "STATUS_LISTEN": "8080:0.0.0.0", "LOG_RETENTION_HOURS": "-1"},
-     ("KAFKA_BOOTSTRAP", "MASTER_HOST", "MASTER_PORT", "CAPTURE_PASSWORD", "STATUS_LISTEN", "LOG_RETENTION_HOURS")),
+     ("KAFKA_BOOTSTRAP", "MASTER_HOST", "MASTER_PORT", "CAPTURE_PASSWORD", "LOG_WRITER_PASSWORD", "STATUS_LISTEN", "LOG_RETENTION_HOURS")),
     ("apply", {"SATELLITE_PORT": "0", "STATUS_LISTEN": "", "KAFKA_BOOTSTRAP": ":"},
-     ("KAFKA_BOOTSTRAP", "SATELLITE_HOST", "SATELLITE_PORT", "APPLIER_PASSWORD")),
+     ("KAFKA_BOOTSTRAP", "SATELLITE_HOST", "SATELLITE_PORT", "APPLIER_PASSWORD", "LOG_READER_PASSWORD")),
 ])
 def test_both_ends_of_the_log(stack, role, settings, names):
     assert_names(refused("cdc-applier", settings, command=(role,)), *names)

@@ -13,8 +13,8 @@ TOPIC = "multimed.log"
 DELETE = r"""
 file=$(mktemp)
 cat > "$file"
-if [ -x /opt/kafka/bin/kafka-delete-records.sh ]; then exec /opt/kafka/bin/kafka-delete-records.sh --bootstrap-server localhost:9092 --offset-json-file "$file"; fi
-exec java -Xmx96m -cp '/opt/kafka/lib/*' org.apache.kafka.tools.DeleteRecordsCommand --bootstrap-server localhost:9092 --offset-json-file "$file"
+if [ -x /opt/kafka/bin/kafka-delete-records.sh ]; then exec /opt/kafka/bin/kafka-delete-records.sh --bootstrap-server localhost:9094 --offset-json-file "$file"; fi
+exec java -Xmx96m -cp '/opt/kafka/lib/*' org.apache.kafka.tools.DeleteRecordsCommand --bootstrap-server localhost:9094 --offset-json-file "$file"
 """
 
 

@@ -9,6 +9,7 @@ import java.util.concurrent.TimeUnit;
 import multimed.admin.AdminServer;
 import multimed.admin.Metrics;
 import multimed.admin.Readiness;
+import org.apache.kafka.common.errors.AuthenticationException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,6 +23,7 @@ import org.slf4j.LoggerFactory;
 public final class Apply {
     private static final Logger LOG = LoggerFactory.getLogger(Apply.class);
     private static final int PORT_TAKEN = 69;
+    private static final int REFUSED = 77;
     private static final long STOP_DEADLINE_S = 10;
 
     private Apply() {}
@@ -39,6 +41,9 @@ public final class Apply {
         } catch (IOException e) {
             LOG.error("event=cannot-listen address={} error=\"{}\"", config.statusListen(), e.getMessage());
             return PORT_TAKEN;
+        } catch (AuthenticationException e) {
+            LOG.error("event=log-refuses-account error=\"{}\"", config.log().refused(e));
+            return REFUSED;
         }
     }
 
@@ -52,7 +57,7 @@ public final class Apply {
     private static void apply(ApplyConfig config, Metrics metrics, Readiness readiness) {
         SatelliteConnector connector = new SatelliteConnector(config.satellite(), config.user(), config.password());
         BlockerWatch watch = new BlockerWatch(connector, config.ddlReaderWaitMs());
-        ApplyLoop loop = new ApplyLoop(config, connector, () -> new ChangeLog(config.kafkaBootstrap(), config.logTopic()),
+        ApplyLoop loop = new ApplyLoop(config, connector, () -> new ChangeLog(config.log(), config.logTopic()),
                 watch, new ApplyMetrics(metrics, Apply::nowMicros), readiness);
         CountDownLatch ended = new CountDownLatch(1);
         Thread hook = new Thread(() -> stop(loop, ended), "stop");

@@ -3,6 +3,7 @@ package multimed.apply;
 import java.util.Map;
 import multimed.config.Address;
 import multimed.config.Settings;
+import multimed.log.LogAccess;
 
 /**
  * All settings of {@code apply}, immutable.
@@ -14,7 +15,7 @@ import multimed.config.Settings;
  * @param testSkipRowEvery test only: leave out every nth row change; 0 for none
  */
 record ApplyConfig(
-        String kafkaBootstrap,
+        LogAccess log,
         String logTopic,
         Address statusListen,
         Address satellite,
@@ -32,7 +33,7 @@ record ApplyConfig(
     static ApplyConfig from(Map<String, String> env) {
         Settings s = new Settings(env);
         ApplyConfig config = new ApplyConfig(
-                s.addresses("KAFKA_BOOTSTRAP", "kafka:9092"),
+                LogAccess.reader(s),
                 s.text("LOG_TOPIC", "multimed.log"),
                 s.address("STATUS_LISTEN", "0.0.0.0:8080"),
                 new Address(s.required("SATELLITE_HOST"), s.port("SATELLITE_PORT", 3306)),
@@ -52,7 +53,7 @@ record ApplyConfig(
     /** Never the password. */
     @Override
     public String toString() {
-        return "kafka=" + kafkaBootstrap + " topic=" + logTopic + " satellite=" + satellite + " user=" + user + " workers=" + workers
+        return "kafka=" + log + " topic=" + logTopic + " satellite=" + satellite + " user=" + user + " workers=" + workers
                 + " status_listen=" + statusListen + " ddl_reader_wait_ms=" + ddlReaderWaitMs;
     }
 }

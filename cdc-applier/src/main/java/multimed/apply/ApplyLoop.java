@@ -11,6 +11,7 @@ import multimed.admin.Readiness;
 import multimed.log.Gtid;
 import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.AuthenticationException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,6 +23,7 @@ import org.slf4j.LoggerFactory;
  * <p>What ends a turn and what follows:
  * <ul>
  * <li>session lost, log out of reach: after a short wait, the next turn;
+ * <li>the log's broker refuses the account: the process ends;
  * <li>a failure that can pass by itself (deadlock, lock wait): the same transaction again, as often as it takes;
  * <li>any other failure: the same transaction again, once, one statement at a time; if it fails again it is divergence;
  * <li>divergence: error, not ready, the satellite is asked to rebuild itself, and the next incarnation is waited for.
@@ -96,6 +98,9 @@ final class ApplyLoop {
         } catch (OffsetOutOfRangeException e) {
             LOG.warn("event=log-moved error=\"{}\" next=find-the-offset-again", e.getMessage());
             pause();
+        } catch (AuthenticationException e) {
+            // Trying again with the same password is no use; a new process reads it anew.
+            throw e;
         } catch (KafkaException e) {
             lost("log", e);
         } catch (InterruptedException e) {

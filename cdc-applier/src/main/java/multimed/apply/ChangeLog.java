@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import multimed.log.Gtid;
 import multimed.log.GtidSet;
+import multimed.log.LogAccess;
 import multimed.log.LogBrokenException;
 import multimed.log.LogTopic;
 import multimed.log.proto.LogRecord;
@@ -25,9 +26,9 @@ final class ChangeLog implements OffsetFinder.LogView, AutoCloseable {
     private final KafkaConsumer<byte[], byte[]> jumping;
     private final TopicPartition partition;
 
-    ChangeLog(String bootstrap, String topic) {
-        consumer = LogTopic.consumer(bootstrap, topic);
-        jumping = LogTopic.jumpingConsumer(bootstrap, topic);
+    ChangeLog(LogAccess access, String topic) {
+        consumer = LogTopic.consumer(access, topic);
+        jumping = LogTopic.jumpingConsumer(access, topic);
         partition = LogTopic.partition(topic);
     }
 

@@ -8,6 +8,7 @@ import multimed.admin.AdminServer;
 import multimed.admin.Metric;
 import multimed.admin.Metrics;
 import multimed.admin.Readiness;
+import org.apache.kafka.common.errors.AuthenticationException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,6 +23,7 @@ public final class Capture {
     private static final long GOOD_RUN_NANOS = TimeUnit.SECONDS.toNanos(30);
     private static final int FATAL = 70;
     private static final int CANNOT_BIND = 71;
+    private static final int REFUSED = 77;
     private static final int STOP_SECONDS = 10;
 
     private final CaptureConfig config;
@@ -45,7 +47,7 @@ public final class Capture {
         try (AdminServer admin = new AdminServer(config.listen(), readiness, metrics)) {
             Runtime.getRuntime().addShutdownHook(new Thread(this::stop, "stop"));
             log.info("capture started master={} kafka={} topic={} status_port={}",
-                    config.master(), config.kafka(), config.topic(), admin.port());
+                    config.master(), config.log(), config.topic(), admin.port());
             warnOfTestSettings();
             return epochs();
         } catch (IOException e) {
@@ -75,6 +77,11 @@ public final class Capture {
                 log.error("capture ends reason=\"{}\"", e.getMessage());
                 return FATAL;
             } catch (Exception e) {
+                AuthenticationException refusal = refusal(e);
+                if (refusal != null) {
+                    log.error("capture ends reason=\"{}\"", config.log().refused(refusal));
+                    return REFUSED;
+                }
                 pause = System.nanoTime() - startedAt > GOOD_RUN_NANOS ? FIRST_PAUSE_MS : Math.min(2 * pause, LONGEST_PAUSE_MS);
                 failed(e, pause);
             }
@@ -82,6 +89,11 @@ public final class Capture {
         }
         log.info("capture stopped");
         return 0;
+    }
+
+    /** The broker's refusal that is behind an error, or null. A new process reads the password anew. */
+    private static AuthenticationException refusal(Throwable e) {
+        return e == null ? null : e instanceof AuthenticationException refusal ? refusal : refusal(e.getCause());
     }
 
     private void failed(Exception e, long pause) {

@@ -1,8 +1,10 @@
 package multimed.capture;
 
 import java.util.Map;
+import java.util.function.Function;
 import multimed.config.Address;
 import multimed.config.Settings;
+import multimed.log.LogAccess;
 
 /**
  * Everything an operator can set for capture.
@@ -12,13 +14,22 @@ import multimed.config.Settings;
  * @param testFault test only: how to break the log's contract
  */
 record CaptureConfig(
-        String kafka, String topic, Address listen, Address master, String user, String password,
+        LogAccess log, String topic, Address listen, Address master, String user, String password,
         long retentionHours, long largeBytes, long debeziumWaitMs, TestFault testFault) {
 
     static CaptureConfig from(Map<String, String> env) {
+        return from(env, LogAccess::writer);
+    }
+
+    /** For what must not write into the log. */
+    static CaptureConfig forReading(Map<String, String> env) {
+        return from(env, LogAccess::reader);
+    }
+
+    private static CaptureConfig from(Map<String, String> env, Function<Settings, LogAccess> access) {
         Settings s = new Settings(env);
         CaptureConfig config = new CaptureConfig(
-                s.addresses("KAFKA_BOOTSTRAP", "kafka:9092"),
+                access.apply(s),
                 s.text("LOG_TOPIC", "multimed.log"),
                 s.address("STATUS_LISTEN", "0.0.0.0:8080"),
                 new Address(s.required("MASTER_HOST"), s.port("MASTER_PORT", 3306)),

@@ -3,18 +3,28 @@ package multimed.capture;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Properties;
 import java.util.concurrent.ExecutionException;
 import multimed.admin.Metric;
 import multimed.admin.Metrics;
 import multimed.admin.Readiness;
 import multimed.capture.LogTail.State;
 import multimed.log.GtidSet;
+import multimed.log.LogAccess;
 import multimed.log.LogTopic;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.common.acl.AccessControlEntry;
+import org.apache.kafka.common.acl.AclBinding;
+import org.apache.kafka.common.acl.AclOperation;
+import org.apache.kafka.common.acl.AclPermissionType;
 import org.apache.kafka.common.config.TopicConfig;
+import org.apache.kafka.common.errors.SecurityDisabledException;
 import org.apache.kafka.common.errors.TopicExistsException;
+import org.apache.kafka.common.resource.PatternType;
+import org.apache.kafka.common.resource.ResourcePattern;
+import org.apache.kafka.common.resource.ResourceType;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -68,16 +78,34 @@ final class CaptureRun implements AutoCloseable {
                 TopicConfig.RETENTION_MS_CONFIG, Long.toString(config.retentionHours() * 3_600_000),
                 TopicConfig.RETENTION_BYTES_CONFIG, "-1",
                 TopicConfig.MAX_MESSAGE_BYTES_CONFIG, Integer.toString(LogTopic.MAX_RECORD_BYTES)));
-        Map<String, Object> settings = Map.of(
-                AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, config.kafka(), AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 15_000,
-                AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, 10_000);
+        Properties settings = config.log().clientSettings();
+        settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 15_000);
+        settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, 10_000);
         try (Admin admin = Admin.create(settings)) {
+            admitReaders(admin);
             admin.createTopics(List.of(topic)).all().get();
             log.info("topic created name={} retention_hours={}", config.topic(), config.retentionHours());
         } catch (ExecutionException e) {
             if (!(e.getCause() instanceof TopicExistsException)) {
                 throw e;
             }
+        }
+    }
+
+    /** All that the broker allows anybody but capture itself; asked for again at each start, as the broker's data may be new. */
+    private void admitReaders(Admin admin) throws ExecutionException, InterruptedException {
+        if (!config.log().authenticated()) {
+            return;
+        }
+        try {
+            admin.createAcls(List.of(new AclBinding(
+                    new ResourcePattern(ResourceType.TOPIC, config.topic(), PatternType.LITERAL),
+                    new AccessControlEntry("User:" + LogAccess.READER, "*", AclOperation.READ, AclPermissionType.ALLOW)))).all().get();
+        } catch (ExecutionException e) {
+            if (!(e.getCause() instanceof SecurityDisabledException)) {
+                throw e;
+            }
+            log.warn("the broker restricts nobody: whoever has an account there can write into the log");
         }
     }
 

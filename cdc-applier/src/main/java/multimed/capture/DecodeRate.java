@@ -25,7 +25,7 @@ public final class DecodeRate {
     /** Returns the exit status: 1, since it is to be killed. */
     public static int run(Map<String, String> env) {
         try {
-            new DecodeRate().follow(CaptureConfig.from(env));
+            new DecodeRate().follow(CaptureConfig.forReading(env));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import multimed.config.ConfigException;
 import multimed.config.Settings;
+import multimed.log.LogAccess;
 import multimed.log.LogTopic;
 import multimed.log.proto.LogRecord;
 import multimed.log.proto.RowChange;
@@ -22,11 +23,11 @@ public final class LogPrinter {
     /** Prints up to the end that the log has now, or goes on with --follow; returns the exit status. */
     public static int run(List<String> args, Map<String, String> env) {
         Settings s = new Settings(env);
-        String kafka = s.addresses("KAFKA_BOOTSTRAP", "kafka:9092");
+        LogAccess access = LogAccess.reader(s);
         String topic = s.text("LOG_TOPIC", "multimed.log");
         s.check();
         long from = from(args);
-        try (KafkaConsumer<byte[], byte[]> consumer = LogTopic.consumer(kafka, topic)) {
+        try (KafkaConsumer<byte[], byte[]> consumer = LogTopic.consumer(access, topic)) {
             print(consumer, LogTopic.partition(topic), from, args.contains("--follow"));
         }
         return 0;

@@ -34,7 +34,7 @@ final class LogTail implements AutoCloseable {
     private final TopicPartition partition;
 
     LogTail(CaptureConfig config) {
-        consumer = LogTopic.seekingConsumer(config.kafka(), config.topic());
+        consumer = LogTopic.seekingConsumer(config.log(), config.topic());
         partition = LogTopic.partition(config.topic());
     }
 

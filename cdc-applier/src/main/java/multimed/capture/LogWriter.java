@@ -49,8 +49,7 @@ final class LogWriter implements AutoCloseable {
     }
 
     private static Properties settings(CaptureConfig config) {
-        Properties p = new Properties();
-        p.put(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, config.kafka());
+        Properties p = config.log().clientSettings();
         p.put(ProducerConfig.ACKS_CONFIG, "all");
         p.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true);
         // With idempotence Kafka keeps the order for up to 5 requests in flight.

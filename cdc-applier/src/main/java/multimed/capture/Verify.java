@@ -59,7 +59,7 @@ public final class Verify {
         Settings settings = new Settings(env);
         long timeout = settings.number("VERIFY_TIMEOUT_S", 60, 1, 86_400);
         settings.check();
-        return new Verify(CaptureConfig.from(env), timeout, args).prove();
+        return new Verify(CaptureConfig.forReading(env), timeout, args).prove();
     }
 
     private int prove() {
@@ -140,7 +140,7 @@ public final class Verify {
     /** Until the log has the target or a check has failed; beyond the end that it has now, only until the deadline. */
     private void read(LogProof log, OrderProof order, GtidSet target) throws Exception {
         var partition = LogTopic.partition(config.topic());
-        try (KafkaConsumer<byte[], byte[]> consumer = LogTopic.consumer(config.kafka(), config.topic())) {
+        try (KafkaConsumer<byte[], byte[]> consumer = LogTopic.consumer(config.log(), config.topic())) {
             long end = consumer.endOffsets(List.of(partition)).get(partition);
             consumer.seek(partition, consumer.beginningOffsets(List.of(partition)).get(partition));
             long deadline = System.nanoTime() + Math.max(timeoutNanos, PATIENCE_NANOS);

@@ -26,32 +26,31 @@ public final class LogTopic {
     }
 
     /** A consumer that is assigned the log and stands nowhere yet: seek first. Owned by one thread. */
-    public static KafkaConsumer<byte[], byte[]> consumer(String bootstrap, String topic) {
-        return assigned(settings(bootstrap), topic);
+    public static KafkaConsumer<byte[], byte[]> consumer(LogAccess access, String topic) {
+        return assigned(settings(access), topic);
     }
 
     /**
      * For ranges of the log, one after the other. A consumer asks ahead; at the log's end, what an ordinary one has asked for would
      * hold each seek up for 500 ms (fetch.max.wait.ms).
      */
-    public static KafkaConsumer<byte[], byte[]> seekingConsumer(String bootstrap, String topic) {
-        Properties p = settings(bootstrap);
+    public static KafkaConsumer<byte[], byte[]> seekingConsumer(LogAccess access, String topic) {
+        Properties p = settings(access);
         p.put(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, 1);
         return assigned(p, topic);
     }
 
     /** For single records here and there. */
-    public static KafkaConsumer<byte[], byte[]> jumpingConsumer(String bootstrap, String topic) {
-        Properties p = settings(bootstrap);
+    public static KafkaConsumer<byte[], byte[]> jumpingConsumer(LogAccess access, String topic) {
+        Properties p = settings(access);
         p.put(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, 1);
         p.put(ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG, 16 * 1024);
         p.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, 1);
         return assigned(p, topic);
     }
 
-    private static Properties settings(String bootstrap) {
-        Properties p = new Properties();
-        p.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrap);
+    private static Properties settings(LogAccess access) {
+        Properties p = access.clientSettings();
         p.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
         p.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "none");
         p.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false);

@@ -293,6 +293,16 @@ class ApplyIT {
         }
     }
 
+    /** This broker takes no passwords at all. */
+    @Test
+    void anApplierThatTheBrokerRefusesSaysSoAndEnds() throws Exception {
+        try (CdcProcess applier = applier(Map.of("LOG_AUTHENTICATION", "on", "LOG_READER_PASSWORD", "hidden"))) {
+            assertEquals(77, applier.exitStatus());
+            assertTrue(applier.log().contains("event=log-refuses-account error=\"the broker refuses account log_reader"), applier.log());
+            assertFalse(applier.log().contains("hidden"));
+        }
+    }
+
     @Test
     void aStatusPortThatIsTakenEndsTheApplierWithAClearError() throws Exception {
         try (var taken = new java.net.ServerSocket(0, 1, java.net.InetAddress.getLoopbackAddress());
