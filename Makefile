@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Variables given on the command line reach the scripts through the environment.
 export
 
-.PHONY: help demo up stop down status layout images engine user import compare verify test chaos deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw clean
+.PHONY: help demo up stop down status layout images engine user import compare verify test check test-gate test-cdc test-stack test-proxysql test-loadgen chaos deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -47,6 +47,24 @@ verify: ## prove on the running stack: every GTID once and in order, satellites 
 
 test: ## run every test: unit, property, integration; prints one closing line
 	@tests/run
+
+check: ## run style, unit and property tests of all languages: no Docker, a few minutes
+	@tests/run check
+
+test-gate: ## run the tests of gtid-gate, those on a stack too
+	@tests/run gate
+
+test-cdc: ## run the tests of cdc-applier, those on a stack too
+	@tests/run cdc
+
+test-stack: ## run what crosses components, on real stacks, faults included
+	@tests/run stack
+
+test-proxysql: ## run what goes through ProxySQL, where there is one
+	@tests/run proxysql
+
+test-loadgen: ## run the tests of loadgen, those on a stack too
+	@tests/run loadgen
 
 chaos: ## faults at random under load, on the test stack: MINUTES=10 SEED=random (again) FAULTS=all
 	@tests/run chaos

@@ -1,6 +1,7 @@
 """Counts tests over suites of several languages.
 
 usage: count.py suite NAME KIND STATUS LOG [REPORTS]   -> NAME<tab>passed<tab>failed<tab>skipped; failed tests on stderr
+       count.py slowest COUNTS REPORTS                 -> how long each suite took; the 20 slowest tests below REPORTS and of Maven
        count.py total COUNTS                           -> `N passed, N failed, N skipped`; status 0 if none failed and some passed
 KIND: command (the exit status is the test), cargo (cargo test's log), junit (XML files below REPORTS, colon-separated),
       closing (the log's last line like `3 passed, 0 failed, 1 skipped`).
@@ -26,10 +27,15 @@ def count_closing(text):
     return found and tuple(map(int, found[-1])), re.findall(r"^(?:not ok|FAIL\w*:?) +(.*)$", text, re.MULTILINE)
 
 
+def junit_cases(directories, pattern="*.xml"):
+    for directory in directories:
+        for file in sorted(pathlib.Path(directory).glob(pattern)):
+            yield from ElementTree.parse(file).iter("testcase")
+
+
 def count_junit(directories):
-    files = [file for each in directories.split(":") for file in sorted(pathlib.Path(each).glob("*.xml"))]
     counted, names = [0, 0, 0], []
-    for case in (case for file in files for case in ElementTree.parse(file).iter("testcase")):
+    for case in junit_cases(directories.split(":")):
         bad = case.find("failure") is not None or case.find("error") is not None
         skipped = case.find("skipped") is not None
         counted[1 if bad else 2 if skipped else 0] += 1
@@ -53,8 +59,26 @@ def count(kind, status, log, reports):
     return (passed, failed, skipped), names
 
 
+def lines_of(counts):
+    return [line.split("\t") for line in pathlib.Path(counts).read_text().splitlines()]
+
+
+def slowest(counts, *directories):
+    """Suites in the order of their end, then tests; a test's time is that of its fixtures, too."""
+    print("seconds per suite:")
+    for name, _, _, _, seconds in lines_of(counts):
+        print(f"  {float(seconds):7.0f}  {name}")
+    cases = sorted(((float(case.get("time") or 0), case.get("classname"), case.get("name")) for case in junit_cases(directories, "**/*.xml")),
+                   reverse=True)[:20]
+    if cases:
+        print("the slowest tests, in seconds:")
+    for seconds, place, name in cases:
+        print(f"  {seconds:7.1f}  {place}: {name}")
+    return 0
+
+
 def total(counts):
-    lines = [line.split("\t") for line in pathlib.Path(counts).read_text().splitlines()]
+    lines = lines_of(counts)
     passed, failed, skipped = (sum(int(line[column]) for line in lines) for column in (1, 2, 3))
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 0 if failed == 0 and passed > 0 else 1
@@ -63,6 +87,8 @@ def total(counts):
 def main(arguments):
     if arguments[0] == "total":
         return total(arguments[1])
+    if arguments[0] == "slowest":
+        return slowest(*arguments[1:])
     name, kind, status, log, *reports = arguments[1:]
     counted, names = count(kind, int(status), log, reports[0] if reports else "")
     print(name, *counted, sep="\t")

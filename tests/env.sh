@@ -1,18 +1,28 @@
-# The test stack's own names, ports, secrets and sizes, apart from an operator's stack on the same machine. Sourced.
-# Comes in: nothing. Goes out: exported settings, which win over .env.
+# A test stack's own names, ports, secrets and sizes, apart from an operator's stack on the same machine. Sourced.
+# Comes in: TEST_STACK, main (default) or faults, which run side by side. Goes out: exported settings, which win over .env.
 # shellcheck shell=bash
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 test_state=$repository/.state/test
 
 export COMPOSE_PROJECT_NAME=${TEST_PROJECT_NAME:-multimed-test}
-export SECRETS_DIR=$test_state/secrets
-export OVERRIDE_FILE=$test_state/override.yml
+export TEST_STATE=$test_state
+test_port_offset=0
+if [[ ${TEST_STACK:-main} != main ]]; then
+  COMPOSE_PROJECT_NAME+=-$TEST_STACK
+  TEST_STATE+=/$TEST_STACK
+  test_port_offset=100
+fi
+export SECRETS_DIR=$TEST_STATE/secrets
+export OVERRIDE_FILE=$TEST_STATE/override.yml
 export COMPOSE_FILE=$repository/docker-compose.yml:$OVERRIDE_FILE:$repository/tests/compose.yml
-export BIND_ADDRESS=127.0.0.1 FRONT_PORT=${TEST_FRONT_PORT:-16033} GATE_PORT=${TEST_GATE_PORT:-16034} STATUS_PORT=${TEST_STATUS_PORT:-18080}
+export BIND_ADDRESS=127.0.0.1
+export FRONT_PORT=$((${TEST_FRONT_PORT:-16033} + test_port_offset))
+export GATE_PORT=$((${TEST_GATE_PORT:-16034} + test_port_offset))
+export STATUS_PORT=$((${TEST_STATUS_PORT:-18080} + test_port_offset))
 export SATELLITES=2 SATELLITE_TMPFS=1g SATELLITE_BUFFER_POOL=128m SATELLITE_MEMORY=4g
 export MASTER_BUFFER_POOL=256m MASTER_MEMORY=2g
 # An operator's pinning of cores is not the test stack's.
 export LAYOUT_CPUS='' MASTER_CPUS='' LOG_CPUS='' GATE_CPUS='' SATELLITE_1_CPUS='' SATELLITE_2_CPUS=''
 export GATE_TEST_BREAK='' APPLIER_TEST_DELAY_MS='' APPLIER_TEST_SKIP_ROW_EVERY='' CAPTURE_TEST_FAULT=''
-export PYTEST_ADDOPTS="-o cache_dir=$test_state/pytest_cache" PYTHONDONTWRITEBYTECODE=1
+export PYTEST_ADDOPTS="-o cache_dir=$TEST_STATE/pytest_cache" PYTHONDONTWRITEBYTECODE=1

@@ -46,3 +46,15 @@ def test_nothing_that_ran_is_not_a_success(tmp_path, capsys):
     (tmp_path / "counts").write_text("a\t2\t0\t1\nb\t3\t0\t0\n")
     assert count.total(str(tmp_path / "counts")) == 0
     assert capsys.readouterr().out.endswith("5 passed, 0 failed, 1 skipped\n")
+
+
+def test_the_slowest_tests_come_first_below_the_seconds_of_each_suite(tmp_path, capsys):
+    (tmp_path / "counts").write_text("a\t1\t0\t0\t61\nb\t0\t0\t1\t0\n")
+    place = tmp_path / "stack-main"
+    place.mkdir()
+    cases = "".join(f'<testcase classname="T" name="t{number}" time="{number}.5"/>' for number in range(30))
+    (place / "x.xml").write_text(f"<testsuite>{cases}</testsuite>")
+    assert count.main(["slowest", str(tmp_path / "counts"), str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == ["seconds per suite:", "       61  a", "        0  b"]
+    assert len(lines) == 4 + 20 and lines[4].split() == ["29.5", "T:", "t29"]

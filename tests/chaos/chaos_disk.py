@@ -68,7 +68,7 @@ class Disk:
 
     @contextlib.contextmanager
     def full(self):
-        self.since = datetime.datetime.now(datetime.timezone.utc).isoformat()
+        self.since = datetime.datetime.now(datetime.UTC).isoformat()
         with open(self.ballast, "wb", buffering=0) as file, contextlib.suppress(OSError):
             while True:
                 file.write(bytes(1 << 16))

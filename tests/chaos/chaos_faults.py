@@ -7,7 +7,7 @@ import contextlib
 import os
 import threading
 from dataclasses import dataclass
-from typing import Callable
+from collections.abc import Callable
 
 import pymysql
 

@@ -30,7 +30,7 @@ class Judge:
 
     def begin(self):
         """Before a fault."""
-        self.since = datetime.datetime.now(datetime.timezone.utc).isoformat()
+        self.since = datetime.datetime.now(datetime.UTC).isoformat()
         self.incarnations = {service: self.stack.incarnation(service) for service in self.stack.satellites}
 
     # --- stuck ---------------------------------------------------------------------------------------------------

@@ -183,7 +183,7 @@ def test_variables_set_by_the_client_have_their_value_everywhere(session):
     run(session, "BEGIN", "INSERT INTO t (v) VALUES (@y)", "COMMIT")
     assert one(session, "SELECT @x + 1") == 6
     run(session, "SET @x = @x + 1")
-    assert one(session, f"SELECT @x FROM whoami FOR UPDATE") == 6
+    assert one(session, "SELECT @x FROM whoami FOR UPDATE") == 6
 
 
 def test_settings_that_proxysql_does_not_know_hold_for_reads_and_writes(session):

@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from support import changelog
-from support.same import assert_same_account, assert_same_answer, assert_same_rows, assert_same_schema
+from support.same import assert_same_account, assert_same_answer, assert_same_schema
 
 ACCOUNTS = ("user", "db", "tables_priv", "columns_priv", "procs_priv", "proxies_priv", "role_edges", "default_roles", "global_grants", "password_history")
 OWN = "('mysql.sys','mysql.session','mysql.infoschema','multimed_applier','multimed_local','root')"
@@ -74,9 +74,9 @@ def test_create_table_as_select(stack, schema, player, became):
     player.play("rows", "CREATE TABLE s (id INT PRIMARY KEY, v VARCHAR(20), j JSON)", "INSERT INTO s VALUES (1, 'é', '{}'), (2, NULL, '[1]')")
     player.play("", "CREATE TABLE plain AS SELECT id, v, j, RAND() AS r, UUID() AS u FROM s", "CREATE TABLE keyed (n INT AUTO_INCREMENT PRIMARY KEY, KEY (v)) SELECT v FROM s", "CREATE TABLE nothing AS SELECT * FROM s WHERE id = 99",
                 "SET SESSION sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES'", "CREATE TABLE \"quoted ` name\" COMMENT 'a' AS SELECT '\\' AS c", "SET SESSION sql_mode = DEFAULT",
-                f"CREATE TABLE many AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) SELECT i, REPEAT('x', 2000) AS filler FROM n",
+                "CREATE TABLE many AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) SELECT i, REPEAT('x', 2000) AS filler FROM n",
                 "SET SESSION cte_max_recursion_depth = 100000",
-                f"CREATE TABLE large AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000) SELECT i, REPEAT('y', 200) AS filler FROM n", "INSERT INTO plain SELECT * FROM plain")
+                "CREATE TABLE large AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000) SELECT i, REPEAT('y', 200) AS filler FROM n", "INSERT INTO plain SELECT * FROM plain")
     assert set(became()) == {"statement, raw create_select", "statement, raw large", "raw no_key", "statement"}
     assert_same_schema(stack, schema)
 
@@ -95,7 +95,7 @@ def test_ddl_in_another_character_set(stack, schema, player, became, charset, wo
                 f"CREATE TABLE other LIKE `{word}`", f"RENAME TABLE `{word}` TO `{word}x`", f"CREATE VIEW plain_name AS SELECT {text} AS a, `{word}1` FROM `{word}x`",
                 f"CREATE PROCEDURE plain_procedure() SELECT '{word}'", f"CREATE FUNCTION plain_function(`{word}` INT) RETURNS VARCHAR(50) DETERMINISTIC RETURN CONCAT('{word}', `{word}`)",
                 f"CREATE TABLE `{word}gone` (i INT)", f"DROP TABLE `{word}gone`", f"DROP DATABASE IF EXISTS `{schema}_{word}`", f"CREATE DATABASE `{schema}_{word}`", f"CREATE TABLE `{schema}_{word}`.t (i INT PRIMARY KEY)",
-                f"USE `{schema}_{word}`", f"CREATE TABLE in_it (`{word}` INT PRIMARY KEY)", f"INSERT INTO in_it VALUES (1)", f"DROP DATABASE `{schema}_{word}`")
+                f"USE `{schema}_{word}`", f"CREATE TABLE in_it (`{word}` INT PRIMARY KEY)", "INSERT INTO in_it VALUES (1)", f"DROP DATABASE `{schema}_{word}`")
     # Debezium reads such a name wrongly: then the rows don't agree with the table map, and go raw.
     assert {kind.split()[0] for kind in became()} <= {"statement", "rows", "raw"}
     assert_same_schema(stack, schema)
@@ -155,7 +155,7 @@ def test_accounts_of_every_sort(stack, schema, player, became):
     player.play("before", f"DROP USER IF EXISTS {', '.join(people)}")
     player.play("", "CREATE ROLE ex_reader, ex_writer", "CREATE USER ex_anna IDENTIFIED WITH caching_sha2_password BY 'pass-1' DEFAULT ROLE ex_reader REQUIRE SSL WITH MAX_QUERIES_PER_HOUR 7 PASSWORD EXPIRE INTERVAL 90 DAY PASSWORD HISTORY 3 FAILED_LOGIN_ATTEMPTS 3 PASSWORD_LOCK_TIME 2 ACCOUNT LOCK COMMENT 'it''s ü'",
                 "CREATE USER 'ex_o''brien'@'10.0.%' IDENTIFIED BY 'pa''s\\\\s' ATTRIBUTE '{\"k\": [1, \"ü\"]}'", "CREATE USER ex_müller IDENTIFIED BY RANDOM PASSWORD", "CREATE TABLE t (id INT PRIMARY KEY, s INT)", "CREATE PROCEDURE p() SELECT 1",
-                f"GRANT SELECT, INSERT ON `{schema}`.* TO ex_reader WITH GRANT OPTION", f"GRANT UPDATE (s), SELECT ON t TO ex_writer", f"GRANT EXECUTE ON PROCEDURE p TO ex_anna", "GRANT ex_reader, ex_writer TO ex_anna WITH ADMIN OPTION",
+                f"GRANT SELECT, INSERT ON `{schema}`.* TO ex_reader WITH GRANT OPTION", "GRANT UPDATE (s), SELECT ON t TO ex_writer", "GRANT EXECUTE ON PROCEDURE p TO ex_anna", "GRANT ex_reader, ex_writer TO ex_anna WITH ADMIN OPTION",
                 "GRANT BACKUP_ADMIN, PROCESS ON *.* TO ex_anna", "SET DEFAULT ROLE ex_writer TO ex_anna", "ALTER USER ex_anna DEFAULT ROLE ALL", "ALTER USER ex_anna IDENTIFIED BY 'pass-2' RETAIN CURRENT PASSWORD",
                 "ALTER USER ex_anna ACCOUNT UNLOCK COMMENT 'other'", "SET PASSWORD FOR 'ex_o''brien'@'10.0.%' = 'third'", "ALTER USER ex_anna DISCARD OLD PASSWORD", "REVOKE INSERT ON `%s`.* FROM ex_reader" % schema,
                 "RENAME USER ex_müller TO ex_miller@'%.example.org'", "REVOKE IF EXISTS SELECT ON *.* FROM ex_writer IGNORE UNKNOWN USER", "REVOKE ex_writer FROM ex_anna", "ALTER USER IF EXISTS nobody_here ACCOUNT LOCK", "ALTER USER ex_anna ATTRIBUTE '{\"x\": null}'", "FLUSH PRIVILEGES")

@@ -27,7 +27,7 @@ def documented(stack):
             for charset in re.findall(r"`(\w+)`", charsets) or ["*"]:
                 by_type.update({(name, charset): kind for name in names})
         else:
-            by_type.update({name: kind for name in names})
+            by_type.update(dict.fromkeys(names, kind))
     reasons = re.search(r"\| reason of a `raw` record.*?\n\n", text, re.S)[0]
     return by_type, {reason for line in reasons.strip().splitlines()[2:] for reason in re.findall(r"`(\w+)`", line.split("|")[1])}
 

@@ -1,5 +1,4 @@
 """Node's drivers through the gate: what they get is what they get from the master itself, reads run on satellites."""
-import os
 import time
 
 import pytest
@@ -20,7 +19,7 @@ def node(stack):
     def run(program, case, where, user="app", **env):
         host, port = (stack.host, stack.gate_port) if where == "gate" else (containers.address("master"), 3306)
         return containers.run("node", f"{CLIENTS}/{program}.js", case, env={
-            "NODE_PATH": str(stack.state / "node/node_modules"), "HOST": host, "PORT": str(port), "DB_USER": user,
+            "NODE_PATH": str(stack.root / ".state/test/node/node_modules"), "HOST": host, "PORT": str(port), "DB_USER": user,
             "DB_PASSWORD": stack.password(user), **env}).stdout
     return run
 

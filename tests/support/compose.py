@@ -3,11 +3,11 @@
 In: service names. Out: what Compose says; addresses; host pids of processes in containers. Must never: use `docker kill`
 or `docker stop`, which switch the restart policy off: faults are injected on processes.
 """
-import json
 import os
 import signal
 import subprocess
 
+from . import engine
 from .wait import wait_for
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -26,11 +26,19 @@ def compose(*arguments, **options):
     return run("docker", "compose", *arguments, **options)
 
 
+def container(service):
+    """The name that Compose gives to a service's first container."""
+    return f"{os.environ['COMPOSE_PROJECT_NAME']}-{service}-1"
+
+
+def execute(service, *command, **options):
+    """A command in the service's container; without Compose, which reads all of its files first."""
+    return run("docker", "exec", "-i", container(service), *command, **options)
+
+
 def inspect(service):
     """docker inspect of the service's container."""
-    container = compose("ps", "--all", "-q", service).stdout.split()
-    assert container, f"no container of {service}"
-    return json.loads(run("docker", "inspect", container[0]).stdout)[0]
+    return engine.ask(f"/containers/{container(service)}/json")
 
 
 def address(service):
@@ -50,8 +58,8 @@ def first_process(service):
 
 def processes(service, name):
     """Host pids of the container's processes with that command name (the first 15 letters, as the kernel keeps them)."""
-    lines = run("docker", "top", inspect(service)["Id"], "-eo", "pid,comm").stdout.splitlines()[1:]
-    return [int(line.split()[0]) for line in lines if line.split()[1] == name[:15]]
+    listed = engine.ask(f"/containers/{container(service)}/top", ps_args="-eo pid,comm")["Processes"]
+    return [int(pid) for pid, command, *_ in listed if command == name[:15]]
 
 
 def signal_processes(service, name, number):

@@ -34,7 +34,7 @@ class Stack:
 
     def __init__(self):
         assert "SECRETS_DIR" in os.environ and "multimed-test" in os.environ.get("COMPOSE_PROJECT_NAME", ""), "start the tests with tests/run"
-        self.state = self.root / ".state/test"
+        self.state = pathlib.Path(os.environ["TEST_STATE"])
         self.secrets = pathlib.Path(os.environ["SECRETS_DIR"])
         self.host = os.environ["BIND_ADDRESS"]
         self.gate_port = int(os.environ["GATE_PORT"])
@@ -78,9 +78,8 @@ class Stack:
     def client(self, service, script, *options, check=True):
         """Runs a script with the mysql client inside a container, as root@localhost (satellites: multimed_local).
         Returns its output, tab-separated and without column names."""
-        done = containers.compose("exec", "-T", service, "mysql", "--defaults-file=/run/multimed/client.cnf", "--batch",
-                                  "--skip-column-names", "--default-character-set=utf8mb4", *options,
-                                  input=script, check=check)
+        done = containers.execute(service, "mysql", "--defaults-file=/run/multimed/client.cnf", "--batch",
+                                  "--skip-column-names", "--default-character-set=utf8mb4", *options, input=script, check=check)
         return done.stdout if check else done
 
     def admin_connect(self, service, **options):

@@ -1,0 +1,80 @@
+# What needs no stack: style, units and properties of every component. Sourced by tests/run.
+# shellcheck shell=bash disable=SC2154
+
+# shell_scripts: tracked files that are such by their name or first line.
+shell_scripts() {
+  git ls-files | while read -r file; do
+    [[ $file == *.sh ]] || { [[ -f $file ]] && head -c 64 "$file" | head -n 1 | grep -qE '^#!.*\b(ba)?sh\b'; } || continue
+    echo "$file"
+  done
+}
+
+check_style() { check_shell; check_python; check_lua; }
+
+check_shell() {
+  need_tools shellcheck=shellcheck
+  local scripts
+  mapfile -t scripts < <(shell_scripts)
+  suite shellcheck command 300 '' shellcheck -x "${scripts[@]}"
+}
+
+check_python() {
+  python_environment
+  suite ruff command 120 '' "$venv/bin/ruff" check --no-cache .
+}
+
+check_lua() {
+  need_tools luacheck=lua-check
+  suite luacheck command 120 '' luacheck --no-color --quiet loadgen
+}
+
+gate_style() {
+  suite gtid-gate-format command 120 '' cargo fmt --manifest-path gtid-gate/Cargo.toml --check
+  suite gtid-gate-clippy command 1800 '' cargo clippy --manifest-path gtid-gate/Cargo.toml --all-targets --locked -- -D warnings
+  check_fuzz_targets
+  check_dependencies
+}
+
+gate_tests() { suite gtid-gate cargo 1800 '' cargo test --manifest-path gtid-gate/Cargo.toml --locked --no-fail-fast; }
+
+check_gate() { gate_style; gate_tests; }
+
+# check_fuzz_targets: that they compile; `make fuzz` runs them. With what was compiled for the gate, and without libFuzzer itself, for
+# which a library that is not there stands: nothing is linked.
+check_fuzz_targets() {
+  local crate=gtid-gate/fuzz/Cargo.toml
+  suite gtid-gate-fuzz-format command 120 '' cargo fmt --manifest-path "$crate" --check
+  suite gtid-gate-fuzz-clippy command 900 '' env CUSTOM_LIBFUZZER_PATH=/none/libFuzzer.a \
+    CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-gtid-gate/target}" \
+    cargo clippy --manifest-path "$crate" --locked -- -D warnings
+}
+
+# check_dependencies: where cargo-deny is; compiling it would take longer than all the rest. Advisories change without us: `make deny`.
+check_dependencies() {
+  if PATH=$PATH:$state/cargo-deny/bin command -v cargo-deny > /dev/null; then
+    suite gtid-gate-dependencies command 300 '' gtid-gate/deny licenses bans sources
+  else
+    skipped gtid-gate-dependencies "no cargo-deny here, make deny installs it"
+  fi
+}
+
+# maven SUITE PHASE REPORTS: one of Maven's phases over cdc-applier.
+maven() {
+  need_tools mvn=maven javac=openjdk-17-jdk-headless
+  rm -rf cdc-applier/target/surefire-reports cdc-applier/target/failsafe-reports
+  suite "$1" junit 1800 "$3" mvn -B -ntp -f cdc-applier/pom.xml "$2"
+}
+
+cdc_units() { maven cdc-applier-units test cdc-applier/target/surefire-reports; }
+
+# cdc_tests: units, and integration tests against servers of the images that the stack is made of.
+cdc_tests() {
+  export MYSQL_TEST_IMAGE KAFKA_TEST_IMAGE
+  MYSQL_TEST_IMAGE=multimed/mysql-master:$(setting MULTIMED_VERSION)
+  KAFKA_TEST_IMAGE=$(sed -n 's/^KAFKA_IMAGE=//p' .state/images.env | grep . || setting KAFKA_IMAGE)
+  maven cdc-applier verify cdc-applier/target/surefire-reports:cdc-applier/target/failsafe-reports
+}
+
+loadgen_units() { suite loadgen-units closing 300 '' loadgen/tests/run unit; }
+
+loadgen_tests() { suite loadgen closing 900 '' env TEST_MYSQL_IMAGE="multimed/mysql-master:$(setting MULTIMED_VERSION)" loadgen/tests/run; }

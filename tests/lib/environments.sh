@@ -1,0 +1,30 @@
+# The pinned packages that tests and linters need. Sourced by tests/run; lanes may ask for the same at once.
+# shellcheck shell=bash disable=SC2154
+
+# python_environment: the packages of requirements.txt, installed once.
+python_environment() {
+  need_tools python3=python3
+  (
+    flock 9
+    cmp -s tests/requirements.txt "$venv/installed" && exit 0
+    python3 -c 'import ensurepip, venv' 2> /dev/null || install_packages python3-venv
+    rm -rf "$venv"
+    python3 -m venv "$venv"
+    "$venv/bin/pip" install -q --disable-pip-version-check --require-hashes -r tests/requirements.txt
+    cp tests/requirements.txt "$venv/installed"
+  ) 9> "$test_state/python.lock"
+}
+
+# node_environment: the pinned drivers of Node, installed once.
+node_environment() {
+  local drivers=tests/stack/clients/node place=$test_state/node
+  need_tools node=nodejs npm=npm
+  cmp -s "$drivers/package-lock.json" "$place/installed" && return 0
+  rm -rf "$place"
+  mkdir -p "$place"
+  cp "$drivers/package.json" "$drivers/package-lock.json" "$place"
+  # A request that got lost is made again at once: npm's own defaults wait minutes.
+  timeout 300 npm ci --prefix "$place" --ignore-scripts --no-audit --no-fund --silent --fetch-timeout=30000 --fetch-retries=5 \
+    --fetch-retry-mintimeout=500 --fetch-retry-maxtimeout=5000
+  cp "$drivers/package-lock.json" "$place/installed"
+}
