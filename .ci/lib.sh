@@ -54,3 +54,15 @@ mirror() {
   apt-get indextargets --format '$(REPO_URI) $(COMPONENT)' 'Created-By: Packages' \
     | awk '$2 == "main" && $1 !~ /security/ { print $1; exit }'
 }
+
+# pinned_rust: gtid-gate's compiler is the one that rust-toolchain.toml names. rustup fetches what it does not know by that name; where it
+# cannot, a default of the same version will do.
+pinned_rust() {
+  local pinned
+  command -v rustup > /dev/null || return 0
+  pinned=$(sed -n 's/^channel = "\(.*\)"/\1/p' "$root/gtid-gate/rust-toolchain.toml")
+  (cd "$root/gtid-gate" && cargo --version > /dev/null 2>&1) && return 0
+  [[ $(cd / && rustc --version) == "rustc $pinned "* ]] || die "gtid-gate is built with Rust $pinned: rustup toolchain install $pinned"
+  RUSTUP_TOOLCHAIN=$(cd / && rustup show active-toolchain | cut -d ' ' -f 1)
+  export RUSTUP_TOOLCHAIN
+}

@@ -9,7 +9,7 @@ shell_scripts() {
   done
 }
 
-check_style() { check_shell; check_python; check_lua; }
+check_style() { check_shell; check_python; check_lua; check_java; }
 
 check_shell() {
   need_tools shellcheck=shellcheck
@@ -28,25 +28,29 @@ check_lua() {
   suite luacheck command 120 '' luacheck --no-color --quiet loadgen
 }
 
+check_java() {
+  need_tools mvn=maven javac=openjdk-17-jdk-headless
+  suite checkstyle command 600 '' mvn -B -ntp -q -f cdc-applier/pom.xml checkstyle:check
+}
+
 gate_style() {
-  suite gtid-gate-format command 120 '' cargo fmt --manifest-path gtid-gate/Cargo.toml --check
-  suite gtid-gate-clippy command 1800 '' cargo clippy --manifest-path gtid-gate/Cargo.toml --all-targets --locked -- -D warnings
+  pinned_rust
+  suite gtid-gate-format command 120 '' env -C gtid-gate cargo fmt --check
+  suite gtid-gate-clippy command 1800 '' env -C gtid-gate cargo clippy --all-targets --locked -- -D warnings
   check_fuzz_targets
   check_dependencies
 }
 
-gate_tests() { suite gtid-gate cargo 1800 '' cargo test --manifest-path gtid-gate/Cargo.toml --locked --no-fail-fast; }
+gate_tests() { suite gtid-gate cargo 1800 '' env -C gtid-gate cargo test --locked --no-fail-fast; }
 
 check_gate() { gate_style; gate_tests; }
 
 # check_fuzz_targets: that they compile; `make fuzz` runs them. With what was compiled for the gate, and without libFuzzer itself, for
 # which a library that is not there stands: nothing is linked.
 check_fuzz_targets() {
-  local crate=gtid-gate/fuzz/Cargo.toml
-  suite gtid-gate-fuzz-format command 120 '' cargo fmt --manifest-path "$crate" --check
-  suite gtid-gate-fuzz-clippy command 900 '' env CUSTOM_LIBFUZZER_PATH=/none/libFuzzer.a \
-    CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-gtid-gate/target}" \
-    cargo clippy --manifest-path "$crate" --locked -- -D warnings
+  suite gtid-gate-fuzz-format command 120 '' env -C gtid-gate/fuzz cargo fmt --check
+  suite gtid-gate-fuzz-clippy command 900 '' env -C gtid-gate/fuzz CUSTOM_LIBFUZZER_PATH=/none/libFuzzer.a \
+    CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/gtid-gate/target}" cargo clippy --locked -- -D warnings
 }
 
 # check_dependencies: where cargo-deny is; compiling it would take longer than all the rest. Advisories change without us: `make deny`.

@@ -22,7 +22,6 @@ import multimed.capture.Verdict.AsXaCommit;
 import multimed.capture.Verdict.AsXaPrepare;
 import multimed.capture.Verdict.AsXaRollback;
 import multimed.log.Gtid;
-import multimed.log.GtidSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
