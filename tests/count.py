@@ -3,7 +3,7 @@
 usage: count.py suite NAME KIND STATUS LOG [REPORTS]   -> NAME<tab>passed<tab>failed<tab>skipped; failed tests on stderr
        count.py slowest COUNTS REPORTS                 -> how long each suite took; the 20 slowest tests below REPORTS and of Maven
        count.py total COUNTS                           -> `N passed, N failed, N skipped`; status 0 if none failed and some passed
-KIND: command (the exit status is the test), cargo (cargo test's log), junit (XML files below REPORTS, colon-separated),
+KIND: command (the exit status is the test), cargo (cargo test's log), go (go test -v's log), junit (XML files below REPORTS, colon-separated),
       closing (the log's last line like `3 passed, 0 failed, 1 skipped`).
 Must never: count a suite as passed that ended badly or said nothing: then one failure is added.
 """
@@ -14,12 +14,19 @@ import xml.etree.ElementTree as ElementTree
 
 CARGO = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", re.MULTILINE)
 CARGO_FAILED = re.compile(r"^test (.+?) \.\.\. FAILED$", re.MULTILINE)
+GO = re.compile(r"^--- (PASS|FAIL|SKIP): (\S+)", re.MULTILINE)
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped\s*$", re.MULTILINE)
 
 
 def count_cargo(text):
     found = [tuple(map(int, each)) for each in CARGO.findall(text)]
     return found and tuple(map(sum, zip(*found))), CARGO_FAILED.findall(text)
+
+
+def count_go(text):
+    """Subtests are part of their test."""
+    found = GO.findall(text)
+    return found and tuple(sum(what == wanted for what, _ in found) for wanted in ("PASS", "FAIL", "SKIP")), [name for what, name in found if what == "FAIL"]
 
 
 def count_closing(text):
@@ -49,7 +56,7 @@ def count(kind, status, log, reports):
     if kind == "command":
         return ((1, 0, 0), []) if status == 0 else ((0, 1, 0), [])
     text = pathlib.Path(log).read_text(errors="replace")
-    counted, names = {"cargo": lambda: count_cargo(text), "closing": lambda: count_closing(text),
+    counted, names = {"cargo": lambda: count_cargo(text), "go": lambda: count_go(text), "closing": lambda: count_closing(text),
                       "junit": lambda: count_junit(reports)}[kind]()
     if not counted:
         return (0, 1, 0), ["no count in what the suite left"]

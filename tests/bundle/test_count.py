@@ -21,6 +21,11 @@ def test_cargo_sums_over_its_binaries_and_names_what_failed(counted):
     assert counted("cargo", 101, text) == ((4, 1, 1), ["c"])
 
 
+def test_go_counts_tests_and_not_their_subtests(counted):
+    text = "=== RUN   TestA\n    --- FAIL: TestA/first (0.00s)\n--- FAIL: TestA (0.10s)\n--- PASS: TestB (0.00s)\n--- SKIP: TestC (0.00s)\nFAIL\n"
+    assert counted("go", 1, text) == ((1, 1, 1), ["TestA"])
+
+
 def test_junit_reports(counted):
     xml = """<testsuites><testsuite><testcase classname="A" name="good"/><testcase classname="A" name="bad"><failure/></testcase>
         <testcase classname="A" name="broken"><error/></testcase><testcase classname="A" name="not here"><skipped/></testcase></testsuite></testsuites>"""

@@ -79,6 +79,14 @@ cdc_tests() {
   maven cdc-applier verify cdc-applier/target/surefire-reports:cdc-applier/target/failsafe-reports
 }
 
+# check_checker: what the consistency tests judge with; it must find every broken promise in histories that are made up.
+check_checker() {
+  need_tools go=golang-go
+  export GOFLAGS='-buildvcs=false -mod=readonly'
+  suite consistency-checker-vet command 600 '' env -C tests/consistency go vet .
+  suite consistency-checker go 1200 '' env -C tests/consistency go test -v -count=1 .
+}
+
 loadgen_units() { suite loadgen-units closing 300 '' loadgen/tests/run unit; }
 
 loadgen_tests() { suite loadgen closing 900 '' env TEST_MYSQL_IMAGE="multimed/mysql-master:$(setting MULTIMED_VERSION)" loadgen/tests/run; }
