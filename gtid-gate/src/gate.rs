@@ -6,8 +6,10 @@
 //! asked before the read arrived.
 
 mod decision;
+mod estimate;
 mod fleet;
 mod seen;
+mod wait;
 
 use crate::config::{Broken, Config};
 use crate::error::SqlError;
@@ -15,16 +17,14 @@ use crate::gtid::GtidSet;
 use crate::master_questions::MasterQuestions;
 use crate::metrics::Metrics;
 use crate::policy::{AfterWait, Level, Policy};
-use crate::servers::{
-    self, Incarnation, Position, Role, Running, Server, Servers, Waiter, Waiting,
-};
+use crate::servers::{self, Incarnation, Position, Role, Running, Server, Servers};
 use decision::{Candidate, Floor, Least, Need};
 pub use fleet::{FleetError, WantedLimits};
 pub use seen::{Place, Seen, Told};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// How old a server's position may be before a session that could leave a busier server has it asked again.
 const WORTH_ASKING: Duration = Duration::from_millis(10);
@@ -289,51 +289,6 @@ impl Gate {
             incarnation: position.incarnation.clone(),
             running: server.start_running(),
         })
-    }
-
-    async fn wait_then_pick(&self, need: Need, read: Request<'_>) -> Result<Leave, SqlError> {
-        if read.policy.after_wait == AfterWait::Master && !self.has_live(read.excluded) {
-            return self.fall_back(read).await;
-        }
-        let started = Instant::now();
-        let woken = Arc::new(Notify::new());
-        let _waiting: Vec<Waiting> = usable(&self.servers.satellites(), read.excluded)
-            .map(|server| {
-                server.wait_for(Waiter {
-                    required: need.required(server.id, server.position().as_deref()),
-                    woken: woken.clone(),
-                })
-            })
-            .collect();
-        self.metrics.waits.inc();
-        let wait = read.policy.wait;
-        let may_fall_back = read.policy.after_wait == AfterWait::Master;
-        let leave = loop {
-            if let Some(leave) = self.pick(&need, read) {
-                break Some(leave);
-            }
-            let left = wait.saturating_sub(started.elapsed());
-            let hopeless = may_fall_back && !self.has_live(read.excluded);
-            if left.is_zero() || hopeless {
-                break None;
-            }
-            let _ = tokio::time::timeout(left, woken.notified()).await;
-        };
-        self.metrics
-            .wait_seconds
-            .observe(started.elapsed().as_secs_f64());
-        match leave {
-            Some(leave) => Ok(leave),
-            None if may_fall_back => self.fall_back(read).await,
-            None => {
-                self.metrics.wait_errors.inc();
-                Err(SqlError::gate(format_args!(
-                    "no satellite was fresh enough for {} within {} ms",
-                    read.policy.level,
-                    wait.as_millis()
-                )))
-            }
-        }
     }
 
     /// A place on the master, queued for if all are taken.

@@ -15,6 +15,7 @@ pub struct Metrics {
     /// By `Level::index`.
     levels: [IntCounter; Level::NAMES.len()],
     pub waits: IntCounter,
+    pub hopeless_waits: IntCounter,
     pub wait_errors: IntCounter,
     pub wait_seconds: Histogram,
     pub queue_seconds: Histogram,
@@ -98,6 +99,7 @@ impl Metrics {
             levels: by_level(&m.counters("gtid_gate_reads_by_level_total", "Reads and read-only transactions that asked for a server, by consistency level", "level")?),
             wait_errors: m.counter("gtid_gate_wait_errors_total", "Reads refused because no satellite was fresh enough in time and they chose an error over the master")?,
             waits: m.counter("gtid_gate_waits_total", "Reads that had to wait because no satellite was fresh enough")?,
+            hopeless_waits: m.counter("gtid_gate_hopeless_waits_total", "Reads that did not wait because no satellite could have become fresh enough in time")?,
             wait_seconds: m.seconds("gtid_gate_wait_seconds", "How long those reads waited, in seconds")?,
             queue_seconds: m.seconds("gtid_gate_queue_seconds", "How long statements that did not run at once waited for their turn on their server, in seconds")?,
             overloads: m.counters("gtid_gate_overloads_total", "Statements and logins refused because a server had no turn (running) or no connection (connections) in time", "limit")?,

@@ -13,7 +13,7 @@ use crate::error::BackendError;
 use crate::gtid::GtidSet;
 use crate::master_questions::MasterQuestions;
 use crate::metrics::Metrics;
-use crate::servers::{Position, Server};
+use crate::servers::{Look, Looks, Position, Server};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +21,9 @@ use std::time::{Duration, Instant};
 
 const SHORTEST_BACKOFF: Duration = Duration::from_millis(50);
 const LONGEST_BACKOFF: Duration = Duration::from_millis(500);
+const SHORTEST_QUESTION: Duration = Duration::from_millis(10);
+/// A satellite that is behind says at least so often where it is: that it goes on must not be learnt by a client's wait.
+const PROBE: Duration = Duration::from_millis(200);
 /// utf8mb4_0900_ai_ci: what the gate's own questions are in.
 const CHARSET: u8 = 255;
 const SETS: &str = "@@global.gtid_owned, @@global.gtid_executed";
@@ -48,7 +51,7 @@ impl Follower {
             password: config.password.clone(),
             connect_timeout: config.connect_timeout,
             server_timeout: config.server_timeout,
-            wait: config.policy.wait.max(Duration::from_millis(10)),
+            wait: config.policy.wait.clamp(SHORTEST_QUESTION, PROBE),
             down: AtomicBool::new(false),
         }
     }
@@ -134,6 +137,7 @@ async fn ask(backend: &mut Backend, sql: &str, first: usize) -> Result<Position,
         owned: GtidSet::parse_owned(text(first)?).map_err(bad)?,
         executed: GtidSet::parse(text(first + 1)?).map_err(bad)?,
         as_of: None,
+        backlog: None,
     })
 }
 
@@ -163,13 +167,14 @@ async fn serve(
     master: &Arc<Server>,
     served: &mut bool,
 ) -> BackendError {
-    let mut lag = Lag::default();
+    let (mut lag, mut looks) = (Lag::default(), Looks::default());
     let mut checked = None;
     loop {
         let mut position = match next_position(follower, &mut backend).await {
             Ok(position) => position,
             Err(error) => return error,
         };
+        let answered = Instant::now();
         if due(checked, follower.keepalive) {
             if let Err(error) = inside_master(follower, questions, &position).await {
                 return error;
@@ -179,11 +184,19 @@ async fn serve(
         lag.look(master, &position);
         follower.server.set_lag(lag.age());
         position.as_of = lag.reached;
+        position.backlog = looks.look(Look {
+            at: answered,
+            executed: position.executed.count(),
+            lag: lag.at(position.asked),
+        });
         follower.publish(Arc::new(position));
         *served = true;
         if follower.server.oldest_unmet().is_none() {
-            let _ =
-                tokio::time::timeout(follower.keepalive, follower.server.wanted.notified()).await;
+            let pause = match lag.unreached.is_empty() {
+                true => follower.keepalive,
+                false => follower.keepalive.min(PROBE),
+            };
+            let _ = tokio::time::timeout(pause, follower.server.wanted.notified()).await;
         }
     }
 }
@@ -259,8 +272,12 @@ impl Lag {
     }
 
     fn age(&self) -> Duration {
+        self.at(Instant::now())
+    }
+
+    fn at(&self, time: Instant) -> Duration {
         let oldest = self.unreached.front();
-        oldest.map_or(Duration::ZERO, |p| p.asked.elapsed())
+        oldest.map_or(Duration::ZERO, |p| time.saturating_duration_since(p.asked))
     }
 }
 
@@ -278,6 +295,7 @@ mod tests {
             owned: GtidSet::new(),
             executed: GtidSet::parse(&format!("{uuid}:1-{last}")).unwrap(),
             as_of: None,
+            backlog: None,
         }
     }
 

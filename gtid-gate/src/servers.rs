@@ -14,8 +14,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
+mod backlog;
 mod places;
 mod pool;
+pub use backlog::{Backlog, Look, Looks, ORDINARY_LAG};
 pub use places::{Place, Places};
 pub use pool::{Identity, Idle, Offer, Pool, Room, Wanted};
 
@@ -35,6 +37,8 @@ pub struct Position {
     pub executed: GtidSet,
     /// When the newest sample of the master was asked for that is contained here; satellites only.
     pub as_of: Option<Instant>,
+    /// How far behind it was found to be; satellites only.
+    pub backlog: Option<Backlog>,
 }
 
 /// The highest limit that can be set.
@@ -447,6 +451,7 @@ mod tests {
             owned: GtidSet::new(),
             executed: set(last),
             as_of: None,
+            backlog: None,
         })
     }
 

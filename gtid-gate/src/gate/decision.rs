@@ -102,6 +102,13 @@ impl Need {
         }
         set
     }
+
+    /// How many transactions of these the server did not have.
+    pub fn lacking(&self, server: usize, position: &Position) -> u64 {
+        let mut missing = self.required(server, Some(position));
+        missing.subtract(&position.executed);
+        missing.count()
+    }
 }
 
 impl Floor {
@@ -133,6 +140,7 @@ mod tests {
             owned: set(owned),
             executed: set(executed),
             as_of: None,
+            backlog: None,
         }
     }
 
