@@ -6,6 +6,7 @@
 use crate::capability as cap;
 use crate::error::{BackendError, SqlError};
 use crate::handshake::{self, CACHING_SHA2, Greeting, Login, NATIVE, NONCE, SHA256};
+use crate::net;
 use crate::packet::Conn;
 use crate::scramble;
 use crate::servers::{Incarnation, Role, Room, Server};
@@ -119,7 +120,7 @@ impl Backend {
         }
         let address = (server.address.host.as_str(), server.address.port);
         let stream = TcpStream::connect(address).await?;
-        stream.set_nodelay(true)?;
+        net::tune(&stream)?;
         let (backend, _) = Self::log_in(Conn::new(stream), Way::Network, server, wish).await?;
         Ok(backend)
     }

@@ -88,6 +88,17 @@ impl SqlError {
         Self::new(1053, "08S01", "Server shutdown in progress")
     }
 
+    /// A client stopped in the middle of a command.
+    pub fn read_timeout() -> Self {
+        Self::new(1159, "08S01", "Got timeout reading communication packets")
+    }
+
+    pub fn inactive() -> Self {
+        let text = "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for \
+                    configuring this behavior.";
+        Self::new(4031, "HY000", text)
+    }
+
     pub fn unknown_statement(id: u32, command: &str) -> Self {
         let text = format!("Unknown prepared statement handler ({id}) given to {command}");
         Self::new(1243, "HY000", text)
@@ -122,6 +133,7 @@ impl PacketError {
     /// What to tell the peer before closing; nothing if it is gone.
     pub fn answer(&self) -> Option<SqlError> {
         match self {
+            Self::Io(e) if e.kind() == io::ErrorKind::TimedOut => Some(SqlError::read_timeout()),
             Self::Io(_) => None,
             Self::TooLarge(_) => Some(SqlError::packet_too_large()),
             Self::OutOfOrder => Some(SqlError::packets_out_of_order()),

@@ -4,6 +4,7 @@
 //! The map:
 //! - bytes: `packet` (framing), `wire` (pieces of packets), `parameters` (values beside a statement), `handshake`, `capability`,
 //!   `scramble`, `tls`
+//! - a connection itself: `net` (what the kernel is told), `timed` and `timeouts` (how long a client is waited for)
 //! - coming in: `server` (accept, drain), `login`, `passwords`, `registry` (who is here), `session` (one client)
 //! - what a statement is: `classify`
 //! - going out: `backend` (one connection to a server), `response` (follows an answer while it passes)
@@ -26,6 +27,7 @@ pub mod handshake;
 pub mod login;
 pub mod master_questions;
 pub mod metrics;
+pub mod net;
 pub mod operate;
 pub mod packet;
 pub mod parameters;
@@ -41,5 +43,7 @@ pub mod servers;
 pub mod session;
 pub mod shared;
 pub mod start;
+pub mod timed;
+pub mod timeouts;
 pub mod tls;
 pub mod wire;

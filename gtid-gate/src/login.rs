@@ -13,6 +13,7 @@ use crate::packet::Conn;
 use crate::scramble::{self, Password};
 use crate::session::room;
 use crate::shared::Shared;
+use crate::timeouts::Timeouts;
 use crate::wire::{self, STATUS_AUTOCOMMIT};
 use std::sync::Arc;
 
@@ -30,6 +31,8 @@ pub struct Client {
     /// TLS is on: a password may come in clear text.
     pub secure: bool,
     pub capabilities: u32,
+    /// How long the session waits for it.
+    pub timeouts: Arc<Timeouts>,
 }
 
 /// An account that the master accepts.

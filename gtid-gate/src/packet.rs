@@ -228,7 +228,7 @@ impl Conn {
     }
 
     pub async fn close(&mut self) {
-        let _ = self.stream.shutdown().await;
+        let _ = tokio::time::timeout(LINGER, self.stream.shutdown()).await;
     }
 }
 

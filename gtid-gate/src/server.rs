@@ -3,6 +3,7 @@
 //! In: a bound listener and a signal to stop. Out: sessions. Must never: let one client's trouble reach another.
 
 use crate::error::SqlError;
+use crate::net;
 use crate::packet::Conn;
 use crate::session;
 use crate::shared::{Shared, told_to_stop};
@@ -47,7 +48,7 @@ fn accept(
     shared_by_clients: bool,
     sessions: &mut JoinSet<()>,
 ) {
-    if let Err(error) = stream.set_nodelay(true) {
+    if let Err(error) = net::tune(&stream) {
         tracing::debug!(%error, "client gone at once");
         return;
     }

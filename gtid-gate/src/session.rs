@@ -8,6 +8,7 @@ mod commands;
 mod held;
 mod infile;
 mod inside;
+mod keep_alive;
 mod kill;
 mod lend;
 mod names;
@@ -22,6 +23,7 @@ mod work;
 
 use crate::backend::Backend;
 use crate::bell::{KILLED, STOPPING};
+use crate::capability;
 use crate::classify::Encoding;
 use crate::error::{BackendError, PacketError, SqlError};
 use crate::gate::{MasterLeave, Told};
@@ -32,8 +34,11 @@ use crate::registry::Entry;
 use crate::scramble::Password;
 use crate::servers::{Open, Place, Role, Server};
 use crate::shared::Shared;
+use crate::timed::Timed;
+use crate::timeouts::{Phase, Timeouts};
 use crate::wire;
 use held::Held;
+use keep_alive::KeepAlive;
 pub(crate) use lend::room;
 use prepared::Statements;
 use state::{State, Tx};
@@ -103,6 +108,7 @@ pub(crate) struct Session {
     turn: Option<Place>,
     /// Changes when the session begins anew: connections that it handed over before are not its own any more.
     life: u64,
+    keeping: KeepAlive,
 }
 
 /// Serves one client until it leaves, is killed, or the gate stops.
@@ -113,9 +119,10 @@ pub async fn serve(stream: TcpStream, shared: Arc<Shared>, shared_by_clients: bo
     );
     let entry = shared.registry.add();
     shared.metrics.sessions.inc();
-    let conn = Conn::new(stream);
+    let timeouts = Arc::new(Timeouts::default());
     let mut client = Client {
-        conn,
+        conn: Conn::new(Timed::new(stream, timeouts.clone())),
+        timeouts,
         host,
         secure: false,
         capabilities: 0,
@@ -178,12 +185,14 @@ impl Session {
             begin_hint: Choice::default(),
             leave: None,
             turn: None,
+            keeping: KeepAlive::default(),
         }
     }
 
     async fn run(mut self) {
+        self.begin_timeouts();
         if self.client.conn.send(&login::welcome()).await.is_ok() {
-            let end = self.commands().await;
+            let end = self.commands_unless_killed().await;
             self.say_goodbye(end).await;
         }
         for backend in self.satellites.take_all() {
@@ -205,6 +214,25 @@ impl Session {
                 self.client.conn.say_last(&wire::err_packet(&error)).await;
             }
             Fault::Gone => self.client.conn.close().await,
+        }
+    }
+
+    /// As at a login.
+    fn begin_timeouts(&self) {
+        let timeouts = &self.client.timeouts;
+        let interactive = self.client.capabilities & capability::INTERACTIVE != 0;
+        timeouts.begin(&self.shared.timeouts, interactive);
+        timeouts.enter(Phase::Command);
+    }
+
+    /// A session that is killed ends wherever it is: while a command comes, while an answer goes, while a server is waited for. A
+    /// connection that is in use then is dropped with what used it.
+    async fn commands_unless_killed(&mut self) -> Fault {
+        let entry = self.entry.clone();
+        tokio::select! {
+            biased;
+            end = self.commands() => end,
+            _ = poll_fn(|context| entry.bell.poll(context, KILLED)) => Fault::Gone,
         }
     }
 
@@ -261,7 +289,10 @@ impl Session {
     /// Waits for the client; ends the session when it is killed or the gate stops.
     async fn next_command(&mut self) -> Result<work::Request, Fault> {
         self.client.conn.begin();
-        self.wait_for_client().await?;
+        self.client.timeouts.enter(Phase::Idle);
+        let waited = self.wait_for_client().await;
+        self.client.timeouts.enter(Phase::Command);
+        waited?;
         let limit = self.shared.config.max_packet;
         let mut reading = pin!(self.client.conn.chunk(limit));
         let entry = &self.entry;
@@ -340,3 +371,6 @@ impl Session {
         server.role == Role::Master
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@ use crate::gate::Gate;
 use crate::metrics::Metrics;
 use crate::passwords::Passwords;
 use crate::registry::Registry;
+use crate::timeouts::Defaults;
 use crate::tls::ExchangeKey;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -21,6 +22,8 @@ pub struct Shared {
     pub metrics: Arc<Metrics>,
     pub passwords: Passwords,
     pub registry: Registry,
+    /// Timeouts towards clients, as the master has them.
+    pub timeouts: Defaults,
     pub tls: TlsAcceptor,
     pub tls_to_servers: TlsConnector,
     pub exchange_key: ExchangeKey,

@@ -12,6 +12,7 @@ use crate::registry::Registry;
 use crate::server_position::Follower;
 use crate::servers::Servers;
 use crate::shared::Shared;
+use crate::timeouts::Defaults;
 use crate::tls::{ExchangeKey, acceptor, connector};
 use crate::{admin, server};
 use std::error::Error;
@@ -64,6 +65,7 @@ async fn run(config: Config, patience: Patience) -> Result<(), Box<dyn Error>> {
     tokio::spawn(close_idle(shared.clone()));
     tokio::spawn(patience.follow(shared.clone()));
     tokio::spawn(tell_of_losses(shared.clone()));
+    tokio::spawn(follow_timeouts(shared.clone()));
     let serving = tokio::spawn(server::run(clients, shared.clone(), false));
     let serving_proxies = tokio::spawn(server::run(proxies, shared.clone(), true));
     stop_requested().await?;
@@ -83,7 +85,10 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, String> {
 }
 
 /// Makes all parts and starts those that follow servers.
-fn assemble(config: Config, draining: watch::Receiver<bool>) -> Result<Shared, Box<dyn Error>> {
+pub(crate) fn assemble(
+    config: Config,
+    draining: watch::Receiver<bool>,
+) -> Result<Shared, Box<dyn Error>> {
     if let Some(broken) = config.broken {
         tracing::warn!(
             ?broken,
@@ -105,6 +110,7 @@ fn assemble(config: Config, draining: watch::Receiver<bool>) -> Result<Shared, B
         gate,
         passwords: Passwords::new(config.password_ttl),
         registry: Registry::default(),
+        timeouts: Defaults::default(),
         config,
         metrics,
         tls,
@@ -121,6 +127,12 @@ async fn close_idle(shared: Arc<Shared>) {
         let all = shared.gate.servers.all();
         all.iter().for_each(|s| s.pool.close_idle(UNNEEDED));
     }
+}
+
+async fn follow_timeouts(shared: Arc<Shared>) {
+    let master = shared.gate.servers.master.clone();
+    let master = Follower::new(master, &shared.config, shared.metrics.clone());
+    shared.timeouts.follow(master).await;
 }
 
 /// Sessions that wait for a server that was found lost wait no longer.

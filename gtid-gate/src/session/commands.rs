@@ -320,6 +320,7 @@ impl Session {
         self.state.encoding = Encoding::of_collation(self.charset);
         self.statements.clear();
         self.leave = None;
+        self.begin_timeouts();
         self.say_ok().await
     }
 
@@ -351,6 +352,7 @@ impl Session {
         (self.password, self.charset) = (account.password, account.charset);
         self.attributes = account.attributes;
         self.master = account.master;
+        self.begin_timeouts();
         self.say_ok().await
     }
 }

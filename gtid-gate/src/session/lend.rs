@@ -5,6 +5,7 @@
 //! cursor, a temporary table, warnings that it may ask for.
 //! Must never: hand a connection over that a session still needs, or show one session what another left there.
 
+use super::keep_alive::while_idle;
 use super::state::Tx;
 use super::{Fault, Session};
 use crate::backend::Backend;
@@ -28,6 +29,8 @@ const MOST_STATEMENTS: usize = 100;
 const ASK_AGAIN: Duration = Duration::from_millis(50);
 
 const ALL: u8 = KILLED | ASKED_BACK | STOPPING;
+/// Not rung: servers have to hear from the session.
+const DUE: u8 = 1 << 7;
 
 /// Waits for something of the gate's own, unless the session is told to stop waiting.
 pub(super) async fn patiently<T>(
@@ -274,13 +277,16 @@ impl Session {
         let entry = self.entry.clone();
         self.offer_while_idle();
         loop {
-            let conn = &mut self.client.conn;
+            let due = self.keep_alive_due();
+            let (conn, alarm) = (&mut self.client.conn, &mut self.keeping.alarm);
             let rung = poll_fn(|context| match conn.poll_fill(context) {
                 Poll::Ready(filled) => Poll::Ready(filled.map(|()| 0)),
+                Poll::Pending if alarm.poll(due, context).is_ready() => Poll::Ready(Ok(DUE)),
                 Poll::Pending => entry.bell.poll(context, ALL).map(Ok),
             });
-            match rung.await? {
+            match rung.await.map_err(while_idle)? {
                 0 => break,
+                DUE => self.keep_alive().await,
                 rung if rung & KILLED != 0 => return Err(Fault::Gone),
                 rung if rung & STOPPING != 0 => {
                     return Err(Fault::Fatal(SqlError::shutdown()));

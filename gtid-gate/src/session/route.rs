@@ -149,6 +149,7 @@ impl Session {
         self.queue_for_master(work).await?;
         self.tell_next_to_master().await?;
         self.shared.metrics.master_statements.inc();
+        self.connect_master().await?;
         // Pinned even if it fails: half of it may have been done.
         self.state.sticky = Some(reason);
         self.on_master(work, Told::Data).await.map(drop)

@@ -196,6 +196,12 @@ impl Session {
         }
     }
 
+    /// Before the session comes to depend on that connection.
+    pub(super) async fn connect_master(&mut self) -> Result<(), Fault> {
+        self.master = Some(self.take_master().await?);
+        Ok(())
+    }
+
     /// There is no connection to the master, and nothing was sent.
     fn no_master(&mut self, error: BackendError) -> Fault {
         self.count_error("no_master");

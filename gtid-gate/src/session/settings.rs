@@ -181,6 +181,8 @@ impl Session {
         if name == "sql_mode" {
             self.state.reads_differently = reads_differently(value);
         }
+        let defaults = &self.shared.timeouts;
+        self.client.timeouts.set(name, value, defaults);
         if name == "character_set_client" {
             self.state.encoding = Encoding::of(value);
         }
