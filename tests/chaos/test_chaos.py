@@ -15,7 +15,7 @@ SHORT_ROUNDS = 5
 # can fill a disk, so that one is left to `make chaos`.
 SHORT_SEED = 8
 SHORT_FAULTS = [name for name in FAULTS if name != "fill Kafka's disk"]
-pytestmark = pytest.mark.fault
+pytestmark = [pytest.mark.fault, pytest.mark.whole_log]
 
 
 @pytest.mark.timeout(600)

@@ -15,6 +15,7 @@ from support import compose as containers
 from consistency_faults import APPLIERS, Faults
 from consistency_run import Run, build
 
+pytestmark = [pytest.mark.fault, pytest.mark.whole_log]
 CHECKS = int(os.environ.get("CONSISTENCY_CHECKS", "10000"))
 # What satellites must have answered of the checks: a gate that asks the master for everything is never stale either.
 # How many they can answer while appliers are stopped and killed depends on the machine; the run goes on until it is enough.
@@ -38,7 +39,6 @@ def seed():
     return given or random.SystemRandom().randrange(1, 1 << 31)
 
 
-@pytest.mark.fault
 @pytest.mark.timeout(540)
 def test_every_acknowledged_commit_is_seen_at_once_whatever_fails(stack, binary, seed, capsys):
     stack.await_satellites()
@@ -65,7 +65,6 @@ def test_every_acknowledged_commit_is_seen_at_once_whatever_fails(stack, binary,
     stack.compare()
 
 
-@pytest.mark.fault
 @pytest.mark.timeout(480)
 def test_each_level_keeps_its_promise_whatever_fails(stack, binary, seed, capsys):
     """Readers at one level each, and such that alternate between two on one connection."""
@@ -91,7 +90,6 @@ def test_each_level_keeps_its_promise_whatever_fails(stack, binary, seed, capsys
         assert level == "strong" or lagged.get(level, 0) > 0, f"{level} was never put to the test:\n{run.report}"
 
 
-@pytest.mark.fault
 @pytest.mark.parametrize("broken,levels,violation", [
     ("freshness", ("strong",), "stale"), ("own_changes", ("session",), "own_write_missed"),
     ("seen", ("strong", "session"), "regressed"), ("bound", ("bounded:100",), "too_old"), ("snapshot", ("strong",), "shifted")])

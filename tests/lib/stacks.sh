@@ -1,4 +1,4 @@
-# The test stacks: `main`, and `faults` for consistency and chaos, which take long and mostly wait. Sourced by tests/run.
+# The test stacks: `main`, and `faults` for tests that read all of the log and all tables time and again, which are small there. Sourced by tests/run.
 # shellcheck shell=bash disable=SC2154
 
 # make_images: all of them, once. The gate without lto, which makes it quicker and takes minutes.
@@ -30,10 +30,9 @@ on_stack() {
   tail_lines=200 record "$name" junit "$status" "$log" "$(($(elapsed) - began))" "$test_state/reports/$name"
 }
 
-# What needs a stack in two halves of about the same length: all that is in stack/ and beside it, and, on the second stack, what mostly waits
-# for a stack to be whole again. Each is compared with its master at its end.
-most_tests() { on_stack main --ignore=consistency --ignore=chaos "$@"; }
-long_faults() { on_stack faults consistency chaos stack/test_all_is_equal.py -m 'not before_faults'; }
+# What needs a stack, in two halves of about the same length. Each stack is compared with its master at its end.
+most_tests() { on_stack main -m 'not whole_log' "$@"; }
+tests_of_the_whole_log() { on_stack faults -m 'whole_log or final'; }
 
 # remove_stack NAME: also when only half of it came up.
 remove_stack() (

@@ -136,6 +136,7 @@ def test_its_ends_start_from_the_archive_of_classes(stack, service):
         assert "/opt/cdc-applier/classes.jsa" in maps.read()
 
 
+@pytest.mark.whole_log
 @pytest.mark.fault
 @pytest.mark.parametrize("service", ["capture", "kafka", "applier-1", "master"])
 def test_no_commit_is_lost_when_it_is_killed_under_load(stack, load, service):
@@ -149,6 +150,7 @@ def test_no_commit_is_lost_when_it_is_killed_under_load(stack, load, service):
     assert_log_equals_binlog(stack)
 
 
+@pytest.mark.whole_log
 @pytest.mark.fault
 def test_a_second_capture_beside_the_first_duplicates_nothing(stack, load):
     """Fenced by epochs: whichever of both is replaced ends or stands by; the log stays as the binlog is."""

@@ -43,6 +43,7 @@ def test_a_satellite_that_cannot_be_reached_is_not_passed(stack):
     stack.await_satellites(90)
 
 
+@pytest.mark.whole_log
 @pytest.mark.fault
 def test_a_row_that_was_changed_behind_the_appliers_back_is_found(stack):
     stack.sql("master", "CREATE TABLE IF NOT EXISTS app.changed (id INT PRIMARY KEY, v INT)")
@@ -58,6 +59,7 @@ def test_a_row_that_was_changed_behind_the_appliers_back_is_found(stack):
     stack.await_satellites(90)
 
 
+@pytest.mark.whole_log
 @pytest.mark.fault
 @pytest.mark.parametrize("fault,check,says", [
     ("lose", "log", "but stands after"),
@@ -83,6 +85,7 @@ def test_a_log_that_capture_has_spoilt_is_found(stack, fault, check, says):
     verify(stack, 0)
 
 
+@pytest.mark.whole_log
 @pytest.mark.fault
 def test_a_satellite_that_lacks_a_gtid_is_found(stack):
     """A hole in a satellite's set: a transaction that it has never seen, and later ones that it has."""
