@@ -124,10 +124,10 @@ func await(s settings, r *recorder, faultsOver <-chan struct{}) {
 	limit := time.After(s.limit)
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGTERM, os.Interrupt)
-	tick := time.NewTicker(5 * time.Second)
+	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	shortest := time.After(s.duration)
-	over, long := false, false
+	over, long, ticks := false, false, 0
 	for {
 		select {
 		case <-limit:
@@ -139,6 +139,9 @@ func await(s settings, r *recorder, faultsOver <-chan struct{}) {
 		case <-shortest:
 			long = true
 		case <-tick.C:
+			if ticks++; ticks%5 != 0 {
+				break
+			}
 			writes, views, failures := r.counted()
 			fmt.Printf("%v: %d writes, %d views, %d errors\n", time.Duration(r.now()).Round(time.Second), writes, views, failures)
 		}

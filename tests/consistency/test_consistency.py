@@ -90,19 +90,23 @@ def test_each_level_keeps_its_promise_whatever_fails(stack, binary, seed, capsys
         assert level == "strong" or lagged.get(level, 0) > 0, f"{level} was never put to the test:\n{run.report}"
 
 
+@pytest.fixture(scope="module")
+def broken_gate(stack):
+    """broken_gate(promise): a gate that breaks it, until the next one; made anew only once, when the last has been caught."""
+    yield lambda promise: stack.recreate("gate", GATE_TEST_BREAK=promise)
+    stack.recreate("gate")
+
+
 @pytest.mark.parametrize("broken,levels,violation", [
     ("freshness", ("strong",), "stale"), ("own_changes", ("session",), "own_write_missed"),
     ("seen", ("strong", "session"), "regressed"), ("bound", ("bounded:100",), "too_old"), ("snapshot", ("strong",), "shifted")])
-def test_a_gate_that_breaks_one_promise_is_caught(stack, binary, seed, capsys, broken, levels, violation):
+def test_a_gate_that_breaks_one_promise_is_caught(stack, broken_gate, binary, seed, capsys, broken, levels, violation):
     stack.await_satellites()
-    stack.recreate("gate", GATE_TEST_BREAK=broken)
-    try:
-        with Run(stack, binary, f"broken-{broken}", seed=seed, levels=",".join(levels), checks=300, duration="10s", limit="60s") as run:
-            faults = Faults(stack, run, seed)
-            with faults.slowing():
-                run.finish(deadline_s=90)
-    finally:
-        stack.recreate("gate")
+    broken_gate(broken)
+    with Run(stack, binary, f"broken-{broken}", seed=seed, levels=",".join(levels), checks=300, duration="10s", limit="60s") as run:
+        faults = Faults(stack, run, seed)
+        with faults.slowing():
+            run.finish(deadline_s=90)
     show(capsys, run, f"seed {seed}: {broken} broken")
     assert run.summary is not None, run.report
     assert run.summary["violations"][violation] > 0 and run.status == 1, run.report
