@@ -11,10 +11,12 @@ export TESTS_BEGAN=${TESTS_BEGAN:-$(date +%s)}
 elapsed() { echo $(($(date +%s) - TESTS_BEGAN)); }
 progress() { local s; s=$(elapsed); printf 'tests: [%02d:%02d] %s\n' $((s / 60)) $((s % 60)) "$*"; }
 
-# launch LOG SECONDS COMMAND...: in a process group of its own, so that all of it can be ended; sets `launched`.
+# launch LOG SECONDS COMMAND...: in a process group of its own, so that all of it can be ended; sets `launched`. Whatever hangs ends in time
+# for the whole run to stay within an hour.
 launch() {
-  local log=$1 seconds=$2
+  local log=$1 seconds=$2 left=$((3400 - $(elapsed)))
   shift 2
+  (( seconds < left )) || seconds=$(( left > 1 ? left : 1 ))
   setsid timeout --kill-after=30 "$seconds" "$@" > "$log" 2>&1 < /dev/null &
   launched=$!
   groups[$launched]=yes
