@@ -15,6 +15,7 @@ use crate::wire;
 use rustls::pki_types::ServerName;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
@@ -93,6 +94,8 @@ pub struct Backend {
     pub replayed: u64,
     pub autocommit: bool,
     pub statements: HashMap<StatementKey, BackendStatement>,
+    /// No other connection has it, and this one another once it has been in other hands.
+    pub number: u64,
     /// How often the server had been found lost when this connection began.
     losses: u64,
     /// Its part of the connections that sessions may have; the gate's own have none.
@@ -180,6 +183,7 @@ impl Backend {
             replayed: 0,
             autocommit: true,
             statements: HashMap::new(),
+            number: Self::new_number(),
             losses,
             room: None,
         });
@@ -188,6 +192,11 @@ impl Backend {
             (backend.incarnation, account) = backend.identify().await?;
         }
         Ok((backend, account))
+    }
+
+    pub fn new_number() -> u64 {
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        NUMBERS.fetch_add(1, Ordering::Relaxed)
     }
 
     /// As after login, but for the database. The gate's own rules for satellites hold again.

@@ -17,7 +17,7 @@ mod statement;
 mod ties;
 mod tokens;
 pub use encoding::Encoding;
-pub use ties::Ties;
+pub use ties::{FoundRows, Ties};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Class {
@@ -46,7 +46,8 @@ pub enum Class {
     Pin(&'static str),
     Kill {
         query_only: bool,
-        id: u64,
+        /// None: the session's own.
+        id: Option<u64>,
     },
     /// Asks about the statement before (SHOW WARNINGS, FOUND_ROWS()): follows the server that ran it.
     ShowWarnings,
@@ -135,7 +136,7 @@ impl Understood {
         Self {
             class: Class::Write(reason),
             hint: Ok(Choice::default()),
-            ties: Ties::Stays,
+            ties: Ties::UNKNOWN,
             changes_only: false,
         }
     }

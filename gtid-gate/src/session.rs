@@ -4,6 +4,7 @@
 //! A session owns its connections: at most one to the master, one to each satellite used, all as the client's user.
 //! Must never: repeat a statement that may have written; let one server answer for state that only another has.
 
+mod before;
 mod commands;
 mod held;
 mod infile;
@@ -14,6 +15,7 @@ mod lend;
 mod names;
 mod prepared;
 mod reads;
+mod recall;
 mod relay;
 mod route;
 mod run;
@@ -24,7 +26,7 @@ mod work;
 use crate::backend::Backend;
 use crate::bell::{KILLED, STOPPING};
 use crate::capability;
-use crate::classify::Encoding;
+use crate::classify::{Encoding, Ties};
 use crate::error::{BackendError, PacketError, SqlError};
 use crate::gate::{MasterLeave, Told};
 use crate::login::{self, Account, Client, LoginError};
@@ -106,6 +108,8 @@ pub(crate) struct Session {
     leave: Option<MasterLeave>,
     /// Held while a statement runs on a server.
     turn: Option<Place>,
+    /// What the statement in hand asks of its connection.
+    ties: Ties,
     /// Changes when the session begins anew: connections that it handed over before are not its own any more.
     life: u64,
     keeping: KeepAlive,
@@ -186,6 +190,7 @@ impl Session {
             leave: None,
             turn: None,
             keeping: KeepAlive::default(),
+            ties: Ties::NONE,
         }
     }
 
@@ -251,6 +256,7 @@ impl Session {
             match outcome {
                 Ok(()) => {}
                 Err(Fault::Sql(error)) => {
+                    self.state.before.failed(&error);
                     if self
                         .client
                         .conn
@@ -314,14 +320,18 @@ impl Session {
     }
 
     async fn say_ok(&mut self) -> Result<(), Fault> {
+        self.state.before.answered();
+        self.say_alive().await
+    }
+
+    /// An answer that changes nothing of what the client may ask about the statement before.
+    async fn say_alive(&mut self) -> Result<(), Fault> {
         let packet = wire::ok_packet(self.state.status());
         Ok(self.client.conn.send(&packet).await?)
     }
 
-    /// Remembers who answered, and that the session has seen what was there.
+    /// Remembers that the session has seen what was there.
     fn answered_by(&mut self, server: &Server, incarnation: &Arc<str>, told: Told) {
-        self.state.last_server = Some(server.id);
-        self.state.handed_over = false;
         let level = self.policy.level;
         self.state
             .seen

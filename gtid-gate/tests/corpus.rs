@@ -65,14 +65,11 @@ fn name(class: &Class) -> String {
             flags(&[(*chain, "chain"), (*release, "release")])
         ),
         Class::Use(schema) => format!("use {schema}"),
-        Class::Kill {
-            query_only: true,
-            id,
-        } => format!("kill query {id}"),
-        Class::Kill {
-            query_only: false,
-            id,
-        } => format!("kill {id}"),
+        Class::Kill { query_only, id } => {
+            let query = flags(&[(*query_only, "query")]);
+            let id = id.map_or("own".to_owned(), |id| id.to_string());
+            format!("kill{query} {id}")
+        }
         Class::Set(items) => format!(
             "set {}",
             items.iter().map(item_name).collect::<Vec<_>>().join("; ")

@@ -95,18 +95,22 @@ fn reserved_word(tokens: &Tokens, at: usize) -> Result<(), Class> {
 }
 
 fn variable(tokens: &Tokens, at: usize) -> Class {
-    match tokens.is_symbol(at + 1, b'@') || (at > 0 && tokens.is_symbol(at - 1, b'@')) {
-        true if is_diagnostics_variable(tokens) => Class::ShowWarnings,
+    let is_system = tokens.is_symbol(at + 1, b'@') || (at > 0 && tokens.is_symbol(at - 1, b'@'));
+    match is_system {
+        true if is_about_diagnostics(tokens, at) => about_last_statement(tokens),
         true => Class::Write("system variable"),
         false => Class::Write("user variable"),
     }
 }
 
-/// `SELECT @@warning_count` and nothing else.
-fn is_diagnostics_variable(tokens: &Tokens) -> bool {
-    let mut rest = *tokens;
-    let starts = rest.eat("select") && rest.eat_symbol(b'@') && rest.eat_symbol(b'@');
-    starts && rest.list.len() == 1 && rest.is_any(0, &["warning_count", "error_count"])
+/// `@@warning_count` and the like, from either of its at signs.
+fn is_about_diagnostics(tokens: &Tokens, at: usize) -> bool {
+    let mut name = tokens.from(at);
+    while name.eat_symbol(b'@') {}
+    if name.is_any(0, &["session", "local"]) && name.is_symbol(1, b'.') {
+        name = name.from(2);
+    }
+    name.is_any(0, &["warning_count", "error_count"])
 }
 
 /// A word before a parenthesis: part of the grammar, a harmless built-in, or anything.
@@ -137,10 +141,16 @@ fn call(tokens: &Tokens, at: usize) -> Result<(), Class> {
 
 /// Without a table these follow the last statement's server; with one they would also read its data.
 fn about_last_statement(tokens: &Tokens) -> Class {
-    match tokens.has("from") || tokens.has("table") || !tokens.is(0, "select") {
+    match names_tables(tokens) || !tokens.is(0, "select") {
         true => Class::Write("about the statement before"),
         false => Class::ShowWarnings,
     }
+}
+
+/// Whether a query names a table; `FROM DUAL` names none.
+pub fn names_tables(tokens: &Tokens) -> bool {
+    let from = |at| tokens.is(at, "from") && !tokens.is(at + 1, "dual");
+    (0..tokens.list.len()).any(|at| from(at) || tokens.is(at, "table"))
 }
 
 /// The name before a dot: a schema that only the master may answer for?

@@ -60,6 +60,8 @@ fn write(first: &str, rest: Tokens) -> Class {
         "flush" if rest.has("lock") || rest.has("export") => Class::Pin("FLUSH that locks"),
         "handler" if rest.has("open") => Class::Pin("HANDLER OPEN"),
         "prepare" => Class::Pin("PREPARE"),
+        // into user variables
+        "get" => Class::Pin("GET DIAGNOSTICS"),
         // a procedure may create temporary tables, take locks, set variables
         "call" => Class::Pin("CALL"),
         "xa" if rest.is_any(0, &["start", "begin"]) => Class::Pin("XA START"),
@@ -178,8 +180,17 @@ fn kill(mut tokens: Tokens) -> Class {
     if !query_only {
         tokens.eat("connection");
     }
+    let own = ["connection_id", "(", ")"];
+    let is_own = (0..own.len()).all(|at| tokens.text(at).eq_ignore_ascii_case(own[at]));
     match (tokens.text(0).parse(), tokens.list.len()) {
-        (Ok(id), 1) => Class::Kill { query_only, id },
+        (Ok(id), 1) => Class::Kill {
+            query_only,
+            id: Some(id),
+        },
+        (_, 3) if is_own => Class::Kill {
+            query_only,
+            id: None,
+        },
         _ => Class::Write("KILL of something that must be computed"),
     }
 }

@@ -77,6 +77,10 @@ impl<'a> Tokens<'a> {
         (0..self.list.len()).any(|at| self.is(at, keyword))
     }
 
+    pub fn has_symbol(&self, symbol: u8) -> bool {
+        (0..self.list.len()).any(|at| self.is_symbol(at, symbol))
+    }
+
     /// The tokens from `at` on.
     pub fn from(&self, at: usize) -> Tokens<'a> {
         let list = self.list.get(at..).unwrap_or_default();

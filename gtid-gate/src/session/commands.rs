@@ -12,7 +12,7 @@ use super::work::{Request, Work};
 use super::{Fault, Session};
 use crate::backend::{COM_INIT_DB, COM_QUERY, COM_QUIT};
 use crate::capability as cap;
-use crate::classify::{self, Encoding, Understood};
+use crate::classify::{self, Encoding, Ties, Understood};
 use crate::error::SqlError;
 use crate::gate::Told;
 use crate::handshake::ChangeUser;
@@ -37,6 +37,7 @@ const COM_RESET_CONNECTION: u8 = 0x1f;
 
 impl Session {
     pub(super) async fn command(&mut self, request: Request) -> Result<(), Fault> {
+        self.ties = Ties::NONE;
         match request.command() {
             COM_QUERY => self.query(request).await,
             COM_STMT_EXECUTE => self.execute(request).await,
@@ -45,7 +46,7 @@ impl Session {
             COM_STMT_CLOSE => self.close_statement(request.argument()),
             COM_STMT_RESET => self.reset_statement(request).await,
             COM_STMT_FETCH => self.fetch(request).await,
-            COM_PING => self.say_ok().await,
+            COM_PING => self.say_alive().await,
             COM_QUIT => Err(Fault::Gone),
             COM_INIT_DB => self.init_db(request).await,
             COM_FIELD_LIST => self.about_table(request).await,
@@ -64,7 +65,7 @@ impl Session {
     async fn query(&mut self, request: Request) -> Result<(), Fault> {
         let (request, text_at) = self.find_text(request).await?;
         let known = match request.is_long() {
-            false => self.understand(&request.payload[text_at..])?,
+            false => self.understand(&request.payload[text_at..]).await?,
             // It passes as it comes, to where the transaction is, else to the master.
             true => Known::of(Understood::unclear("longer than 16 MiB"))?,
         };
@@ -94,8 +95,14 @@ impl Session {
         self.client.capabilities & cap::QUERY_ATTRIBUTES != 0
     }
 
-    fn understand(&self, text: &[u8]) -> Result<Known, SqlError> {
-        Known::of(classify::understand_bytes(text, self.state.encoding))
+    async fn understand(&mut self, text: &[u8]) -> Result<Known, Fault> {
+        let understood = classify::understand_bytes(text, self.state.encoding);
+        if self.state.computed.is_empty() || is_plain_question(text, &understood) {
+            return Ok(Known::of(understood)?);
+        }
+        self.ask_computed().await?;
+        let understood = classify::understand_bytes(text, self.state.encoding);
+        Ok(Known::of(understood)?)
     }
 
     /// Reads what the client still holds of a command.
@@ -159,12 +166,12 @@ impl Session {
             request,
             shape: Shape::Single,
         };
-        self.kill(false, u64::from(id), work).await
+        self.kill(false, Some(u64::from(id)), work).await
     }
 
     async fn prepare(&mut self, request: Request) -> Result<(), Fault> {
         let payload = self.gather(request).await?;
-        let known = Arc::new(self.understand(&payload[1..])?);
+        let known = Arc::new(self.understand(&payload[1..]).await?);
         let id = self.statements.new_id();
         let database = self.state.database.as_deref();
         let text = self.statements.text(&payload[1..], database);
@@ -195,10 +202,13 @@ impl Session {
         let statement = self.statements.get(id, "mysqld_stmt_execute")?;
         let execution = statement.execution(request.payload, request.continued, named)?;
         let known = statement.known.clone();
+        if !self.state.computed.is_empty() && !known.ties.looks_back() {
+            self.ask_computed().await?;
+        }
         let wants_cursor = execution.wants_cursor();
         self.route(&known, Work::Execute(execution)).await?;
         let opened = self.last_status & STATUS_CURSOR_EXISTS != 0;
-        let server = self.state.last_server;
+        let server = self.state.before.server();
         self.statements
             .set_cursor(id, server.filter(|_| wants_cursor && opened));
         Ok(())
@@ -355,6 +365,12 @@ impl Session {
         self.begin_timeouts();
         self.say_ok().await
     }
+}
+
+/// About the statement before, and read alike in every character set and SQL mode.
+fn is_plain_question(text: &[u8], understood: &Understood) -> bool {
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || b" _()*,;".contains(b);
+    understood.ties.looks_back() && text.iter().all(plain)
 }
 
 fn statement_id(argument: &[u8]) -> Result<u32, SqlError> {

@@ -2,6 +2,9 @@
 //!
 //! In: a statement and why it is no plain read. Out: where it belongs. Must never: send a change to a satellite.
 
+use super::route::Known;
+use crate::classify::{Class, Ties};
+
 /// Where a statement that is not a plain read belongs, inside a read-only transaction on a satellite.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Inside {
@@ -14,21 +17,27 @@ pub(super) enum Inside {
     Refused,
 }
 
-pub(super) fn inside(reason: &str, sql: &str) -> Inside {
+pub(super) fn inside(known: &Known, sql: &str) -> Inside {
+    let (Class::Write(reason) | Class::Pin(reason)) = &known.class else {
+        return Inside::Refused;
+    };
+    let Ties {
+        about_session,
+        about_last,
+        reads,
+        ..
+    } = known.ties;
     let word = first_word(sql);
     let is = |words: &[&str]| words.iter().any(|w| word.eq_ignore_ascii_case(w));
-    let about_session = [
-        "system variable",
-        "user variable",
-        "about the statement before",
-    ]
-    .contains(&reason)
-        || mentions(sql, "mysql_query_attribute_string");
+    let computes = is(&["select", "do", "get"]);
+    let pins = matches!(known.class, Class::Pin(_));
     if is(CHANGES) {
         Inside::Change
-    } else if is(&["show"]) || about_session && !mentions(sql, "from") {
+    } else if is(&["show"]) && !pins || computes && (about_session || pins) && !reads {
         Inside::Master
-    } else if reason.contains("function") {
+    } else if about_session || pins {
+        Inside::Refused
+    } else if computes && (reason.contains("function") || *reason == "DO" || about_last) {
         Inside::Satellite
     } else {
         Inside::Refused
@@ -82,34 +91,37 @@ fn mentions(sql: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::classify;
 
     #[test]
     fn inside_a_read_only_transaction() {
-        assert_eq!(
-            inside("data change", " insert into t values (1)"),
-            Inside::Change
-        );
-        assert_eq!(
-            inside("system variable", "SELECT @@sql_mode"),
-            Inside::Master
-        );
-        assert_eq!(
-            inside("user variable", "SELECT a FROM t WHERE b=@x"),
-            Inside::Refused
-        );
-        assert_eq!(
-            inside("stored function", "SELECT f(a) FROM t"),
-            Inside::Satellite
-        );
-        assert_eq!(
-            inside("a function", "SELECT mysql_query_attribute_string('a')"),
-            Inside::Master
-        );
-        assert_eq!(
-            inside("locking read", "SELECT a FROM t FOR UPDATE"),
-            Inside::Refused
-        );
-        assert_eq!(inside("about the server", "SHOW STATUS"), Inside::Master);
+        for (sql, expected) in [
+            (" insert into t values (1)", Inside::Change),
+            ("SELECT @@sql_mode", Inside::Master),
+            ("SELECT @@server_uuid, @@gtid_executed", Inside::Master),
+            ("SELECT LAST_INSERT_ID()", Inside::Master),
+            ("SELECT LAST_INSERT_ID() FROM DUAL", Inside::Master),
+            ("SELECT CONNECTION_ID(), USER()", Inside::Master),
+            ("SELECT IS_FREE_LOCK(?), IS_USED_LOCK('a')", Inside::Master),
+            ("SELECT GET_LOCK('a', 0)", Inside::Master),
+            ("DO RELEASE_LOCK('a')", Inside::Master),
+            ("SELECT 1 INTO @x", Inside::Master),
+            ("GET DIAGNOSTICS @n = NUMBER", Inside::Master),
+            ("SELECT mysql_query_attribute_string('a')", Inside::Master),
+            ("SHOW STATUS", Inside::Master),
+            ("SELECT CONNECTION_ID() FROM t", Inside::Refused),
+            ("SELECT LAST_INSERT_ID(), f(1)", Inside::Refused),
+            ("SELECT a FROM t WHERE b=@x", Inside::Refused),
+            ("SELECT a INTO @x FROM t", Inside::Refused),
+            ("SELECT IS_FREE_LOCK(a) FROM t", Inside::Refused),
+            ("SELECT a FROM t FOR UPDATE", Inside::Refused),
+            ("CALL p()", Inside::Refused),
+            ("SELECT f(a) FROM t", Inside::Satellite),
+            ("DO f(1)", Inside::Satellite),
+        ] {
+            let known = Known::of(classify::understand(sql)).ok().unwrap();
+            assert_eq!(inside(&known, sql), expected, "{sql}");
+        }
     }
 
     #[test]

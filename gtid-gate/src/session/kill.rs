@@ -17,10 +17,11 @@ impl Session {
     pub(super) async fn kill(
         &mut self,
         query_only: bool,
-        id: u64,
+        id: Option<u64>,
         mut work: Work,
     ) -> Result<(), Fault> {
-        let id = u32::try_from(id).unwrap_or(u32::MAX);
+        let own = u64::from(self.entry.id);
+        let id = u32::try_from(id.unwrap_or(own)).unwrap_or(u32::MAX);
         let Some(target) = self.target(id)? else {
             return self.on_master(&mut work, Told::Nothing).await.map(drop);
         };

@@ -109,19 +109,10 @@ impl Session {
         )))
     }
 
-    /// A statement that needs the session's own connections.
-    pub(super) fn tie(&mut self, ties: Ties) -> Result<(), SqlError> {
-        if ties == Ties::None {
-            return Ok(());
-        }
-        self.state.stays = true;
-        if ties == Ties::LooksBack && std::mem::take(&mut self.state.handed_over) {
-            return Err(SqlError::gate(
-                "the connection of the statement before was handed over for want of connections; \
-                 this session keeps its own from here on",
-            ));
-        }
-        Ok(())
+    /// What the statement in hand needs of the session's connections.
+    pub(super) fn tie(&mut self, ties: Ties) {
+        self.ties = ties;
+        self.state.stays |= ties.stays;
     }
 
     fn identity(&self) -> Identity {
@@ -200,7 +191,7 @@ impl Session {
 
     /// The same, or something that the client may ask about: kept unless somebody asks for the connection.
     fn keeps(&self, server: &Server, cursors: &[usize], asked: bool) -> bool {
-        let warned = self.state.last_warned && self.state.last_server == Some(server.id);
+        let warned = self.state.last_warned && self.state.before.server() == Some(server.id);
         self.lives_on(server, cursors) || (warned && !asked)
     }
 
@@ -245,7 +236,8 @@ impl Session {
         if self.keeps(&server, &cursors, asked) {
             return Some(backend);
         }
-        self.state.handed_over |= self.state.last_server == Some(server.id);
+        // Whoever has it next, what this session asks about its last statement is not there any more.
+        backend.number = Backend::new_number();
         let ready = backend.replayed == self.state.order();
         let settings = ready.then(|| self.state.settings_on(server.role));
         backend.trim_statements(MOST_STATEMENTS);

@@ -44,9 +44,12 @@ impl Known {
 impl Session {
     pub(super) async fn route(&mut self, known: &Known, mut work: Work) -> Result<(), Fault> {
         self.promise(known.hint);
-        self.tie(known.ties)?;
+        self.tie(known.ties);
         match &known.class {
             Class::Kill { query_only, id } => return self.kill(*query_only, *id, work).await,
+            Class::Set(_) if self.reads_elsewhere(known) => {
+                return Err(refused_inside("SET to what is read"));
+            }
             Class::Set(items) => return self.set(items, work).await,
             Class::Use(name) => return self.use_database(name, &mut work).await,
             Class::Begin {
@@ -56,6 +59,9 @@ impl Session {
                 return self
                     .begin(*read_only, *consistent_snapshot, known.hint, work)
                     .await;
+            }
+            Class::ShowWarnings if self.state.tx != Tx::Lost => {
+                return self.on_last_server(&mut work).await;
             }
             _ => {}
         }
@@ -84,6 +90,11 @@ impl Session {
         !tied && !s.must_serialize() && !s.in_system_schema()
     }
 
+    /// A SET that reads data, which the master has newer than the transaction's snapshot.
+    fn reads_elsewhere(&self, known: &Known) -> bool {
+        matches!(self.state.tx, Tx::OnSatellite(_)) && known.ties.reads
+    }
+
     async fn outside(&mut self, known: &Known, mut work: Work) -> Result<(), Fault> {
         match &known.class {
             Class::Read if self.may_read_alone() => {
@@ -99,7 +110,6 @@ impl Session {
                 chain: false,
                 release,
             } if self.state.sticky.is_none() => self.end_here(false, *release).await,
-            Class::ShowWarnings => self.on_last_server(&mut work).await,
             Class::Pin(reason) => self.pin(reason, &mut work).await,
             _ => {
                 let told = if known.changes_only {
@@ -241,7 +251,9 @@ impl Session {
             Class::Commit { chain, release } | Class::Rollback { chain, release } => {
                 self.end_here(*chain, *release).await
             }
-            Class::ShowWarnings => self.on_last_server(work).await,
+            _ if inside(known, &work.sql()) == Inside::Master => {
+                self.about_session(&known.class, work).await
+            }
             _ => {
                 self.before_master().await?;
                 self.open_on_master(&opening).await?;
@@ -274,10 +286,10 @@ impl Session {
                 self.has_said(opening, &answer, &work.sql());
                 Ok(())
             }
-            Class::Read | Class::ShowWarnings => {
+            Class::Read => {
                 let answer = self.on_satellite(id, &mut work, Told::Data).await?;
                 let moved = self.state.tx != Tx::OnSatellite(id);
-                if answer.error.is_none() && known.class == Class::Read && !moved {
+                if answer.error.is_none() && !moved {
                     self.count_read_by(id);
                 }
                 Ok(())
@@ -290,24 +302,26 @@ impl Session {
                 self.end_before_begin().await?;
                 self.outside(known, work).await
             }
-            Class::Write(reason) => match inside(reason, &work.sql()) {
+            Class::Write(reason) | Class::Pin(reason) => match inside(known, &work.sql()) {
                 Inside::Satellite => {
                     // What such a function does may not be undone with the transaction: never run again elsewhere.
                     self.state.opening.clear();
                     self.on_satellite(id, &mut work, Told::Data).await.map(drop)
                 }
-                Inside::Master => {
-                    let last_server = self.state.last_server;
-                    let done = self.on_master(&mut work, Told::Nothing).await.map(drop);
-                    self.state.last_server = last_server;
-                    done
-                }
+                Inside::Master => self.about_session(&known.class, &mut work).await,
                 Inside::Change => Err(SqlError::read_only_transaction().into()),
                 Inside::Refused => Err(refused_inside(reason)),
             },
-            Class::Pin(reason) => Err(refused_inside(reason)),
             _ => Err(refused_inside("not understood")),
         }
+    }
+
+    /// Beside a read-only transaction that is not on the master: what the session's connection there alone can tell.
+    async fn about_session(&mut self, class: &Class, work: &mut Work) -> Result<(), Fault> {
+        if let Class::Pin(reason) = class {
+            self.state.sticky = Some(reason);
+        }
+        self.on_master(work, Told::Nothing).await.map(drop)
     }
 
     async fn in_lost(&mut self, class: &Class) -> Result<(), Fault> {
@@ -327,15 +341,6 @@ impl Session {
         if release { Err(Fault::Gone) } else { Ok(()) }
     }
 
-    /// SHOW WARNINGS and the like: about the statement before, on the server that ran it.
-    async fn on_last_server(&mut self, work: &mut Work) -> Result<(), Fault> {
-        let last = self.state.last_server;
-        match last.filter(|id| self.satellites.get(*id).is_some()) {
-            Some(id) => self.on_satellite(id, work, Told::Nothing).await.map(drop),
-            None => self.on_master(work, Told::Nothing).await.map(drop),
-        }
-    }
-
     /// COM_STMT_PREPARE: where the statement would run, but no transaction begins.
     pub(super) async fn prepare_somewhere(
         &mut self,
@@ -344,8 +349,14 @@ impl Session {
     ) -> Result<Option<u16>, Fault> {
         self.promise(known.hint);
         debug_assert!(matches!(work.shape(), Shape::Prepare { .. }));
+        self.tie(known.ties);
         let reads = known.class == Class::Read;
+        let who = self.state.before.who_knows(known.ties);
+        let who = who.filter(|_| known.class == Class::ShowWarnings);
         let answer = match self.state.tx {
+            _ if let Some(id) = who.filter(|id| self.satellites.get(*id).is_some()) => {
+                self.on_satellite(id, work, Told::Nothing).await?
+            }
             Tx::OnSatellite(id) if reads => self.on_satellite(id, work, Told::Nothing).await?,
             Tx::Pending if reads => self.read(work, &[]).await?,
             Tx::None if reads && self.may_read_alone() => self.read(work, &[]).await?,

@@ -2,6 +2,7 @@
 //!
 //! Must never: repeat what may have been done.
 
+use super::before::At;
 use super::relay::{Answer, OnRefusal, RelayError, relay};
 use super::state::Tx;
 use super::work::{SendError, Work, send};
@@ -22,7 +23,7 @@ pub(super) const BEGIN_SNAPSHOT: &str = "START TRANSACTION WITH CONSISTENT SNAPS
 pub(super) enum Failed {
     Relay(RelayError),
     Client(PacketError),
-    /// The server refused to prepare the statement; the connection goes on.
+    /// The statement was not sent (the server refused to prepare it, or can't know what it asks); the connection goes on.
     Prepare(SqlError),
 }
 
@@ -94,6 +95,7 @@ impl Session {
     ) -> Result<Answer, Failed> {
         self.entry
             .set_running(Some((backend.server.clone(), backend.thread_id)));
+        self.recall(backend, work).await?;
         if let Work::Execute(execution) = work
             && !execution.is_prepared(backend)
         {
@@ -141,9 +143,9 @@ impl Session {
             _ => told,
         };
         self.answered_by(&backend.server, &backend.incarnation, told);
+        self.remember(backend, answer);
         self.last_status = answer.status.unwrap_or_default();
         self.state.last_warned = answer.warned || answer.error.is_some();
-        self.state.inserted |= answer.inserted && backend.server.role == Role::Master;
         let Some(status) = answer.status else { return };
         let open = status & STATUS_IN_TRANS != 0;
         let here = match backend.server.role {
@@ -162,6 +164,18 @@ impl Session {
         }
     }
 
+    /// What the client may ask about this statement from now on.
+    fn remember(&mut self, backend: &Backend, answer: &Answer) {
+        if answer.prepared.is_some() {
+            // FOUND_ROWS() stays as it is, wherever that was (measured).
+            return self.state.before.answered();
+        }
+        self.state.before.ran(at(backend), self.ties.rows);
+        if Self::is_master(&backend.server) {
+            self.state.inserted |= answer.inserted || self.ties.sets_insert_id;
+        }
+    }
+
     /// The session's connection to the master, with everything in place.
     async fn take_master(&mut self) -> Result<Box<Backend>, Fault> {
         let existing = self
@@ -172,6 +186,9 @@ impl Session {
             return Err(Fault::Fatal(SqlError::gate(
                 "lost the connection to the master",
             )));
+        }
+        if existing.is_none() && std::mem::take(&mut self.state.inserted) {
+            self.state.insert_id_lost = true;
         }
         let connected = match existing {
             Some(backend) => Ok(backend),
@@ -266,6 +283,13 @@ impl Session {
             Failed::Client(error) => Fault::from(error),
             Failed::Prepare(error) => Fault::Sql(error),
         }
+    }
+}
+
+pub(super) fn at(backend: &Backend) -> At {
+    At {
+        server: backend.server.id,
+        number: backend.number,
     }
 }
 

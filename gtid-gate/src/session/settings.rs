@@ -3,7 +3,8 @@
 //! The master runs each SET first: it checks the values. What it took is repeated on a satellite before the session
 //! uses it. Access mode and isolation are never repeated: on satellites they are the gate's own.
 
-use super::state::{Next, Tx};
+use super::run::at;
+use super::state::{Computed, Next, Tx};
 use super::work::Work;
 use super::{Fault, Session};
 use crate::backend::TextResult;
@@ -28,7 +29,7 @@ impl Session {
         let plain = !self.state.reads_differently && !self.shared_by_clients;
         if plain && !items.is_empty() && items.iter().all(is_choice) {
             for item in items {
-                self.took(item).await?;
+                self.took(item);
             }
             return self.say_ok().await;
         }
@@ -48,15 +49,13 @@ impl Session {
         if turns_on && self.state.tx != Tx::OnMaster {
             self.state.tx = Tx::None;
         }
-        let last_server = self.state.last_server;
         let answer = self.on_master(&mut work, told_by(items)).await?;
-        self.state.last_server = last_server;
         if answer.error.is_some() && items.len() > 1 {
             self.state.sticky = Some("a list of settings that failed somewhere");
         }
         if answer.error.is_none() {
             for item in items {
-                self.took(item).await?;
+                self.took(item);
             }
             if let Some(master) = &mut self.master {
                 master.replayed = self.state.order();
@@ -96,20 +95,15 @@ impl Session {
         Ok(())
     }
 
-    async fn took(&mut self, item: &SetItem) -> Result<(), Fault> {
+    fn took(&mut self, item: &SetItem) {
         match item {
             // A parameter's value is not in the text.
-            SetItem::Session { name, value } if value.contains('?') => {
-                let value = self.ask_value(&format!("@@session.{name}")).await?;
-                let value = literal(&value);
-                self.keep_setting(name, &value);
+            SetItem::Session { name, value } if value.contains('?') => self.will_ask(name),
+            SetItem::Session { name, value } => {
+                self.forget_computed(name);
+                self.keep_setting(name, value);
             }
-            SetItem::Session { name, value } => self.keep_setting(name, value),
-            SetItem::SessionComputed { name } => {
-                let value = self.ask_value(&format!("@@session.{name}")).await?;
-                let value = literal(&value);
-                self.keep_setting(name, &value);
-            }
+            SetItem::SessionComputed { name } => self.will_ask(name),
             SetItem::TransactionReadOnlySession(read_only) => {
                 self.state.read_only = *read_only;
                 let mode = if *read_only {
@@ -137,21 +131,46 @@ impl Session {
             SetItem::UserVariable(_) => self.state.user_variables = true,
             // Of the proxy's clients nobody knows whose it is.
             SetItem::Choice { .. } if self.shared_by_clients => self.state.user_variables = true,
-            SetItem::Choice { name, value } => {
-                let value = match value {
-                    ChoiceValue::Said(value) => value.clone(),
-                    ChoiceValue::Computed => {
-                        let answer = self.ask_value(&format!("@multimed_{name}")).await?;
-                        answer.text(0, 0).map(str::to_owned)
-                    }
-                };
-                self.keep_choice(name, value.as_deref());
-            }
+            SetItem::Choice { name, value } => match value {
+                ChoiceValue::Said(value) => self.keep_choice(name, value.as_deref()),
+                ChoiceValue::Computed => self.state.computed.push(Computed::Choice(name)),
+            },
             SetItem::Other => self.state.sticky = Some("a setting that only the master has"),
             SetItem::Autocommit(_)
             | SetItem::Global
             | SetItem::TransactionReadOnlyNext(_)
             | SetItem::IsolationNext(_) => {}
+        }
+    }
+
+    /// The value is asked for before the next statement: a question now would be in the way of the client's own about
+    /// this one (its warnings).
+    fn will_ask(&mut self, name: &str) {
+        let variable = Computed::Variable(name.to_owned());
+        self.state.computed.push(variable);
+    }
+
+    /// In one statement the last assignment of a name counts.
+    fn forget_computed(&mut self, name: &str) {
+        let same = |c: &Computed| matches!(c, Computed::Variable(n) if n == name);
+        self.state.computed.retain(|c| !same(c));
+    }
+
+    pub(super) async fn ask_computed(&mut self) -> Result<(), Fault> {
+        for computed in std::mem::take(&mut self.state.computed) {
+            match computed {
+                Computed::Variable(name) => {
+                    let value = self.ask_value(&format!("@@session.{name}")).await?;
+                    self.keep_setting(&name, &literal(&value));
+                }
+                Computed::Choice(name) => {
+                    let value = self.ask_value(&format!("@multimed_{name}")).await?;
+                    self.keep_choice(name, value.text(0, 0));
+                }
+            }
+        }
+        if let Some(master) = &mut self.master {
+            master.replayed = self.state.order();
         }
         Ok(())
     }
@@ -198,6 +217,7 @@ impl Session {
             )));
         };
         let answer = master.query(&format!("SELECT {expression}")).await;
+        self.state.before.asked(at(&master));
         match answer {
             Ok(answer) => {
                 self.master = Some(master);
@@ -208,9 +228,7 @@ impl Session {
     }
 
     pub(super) async fn use_database(&mut self, name: &str, work: &mut Work) -> Result<(), Fault> {
-        let last_server = self.state.last_server;
         let answer = self.on_master(work, Told::Nothing).await?;
-        self.state.last_server = last_server;
         if answer.error.is_none() {
             self.state.database = Some(name.to_owned());
             if let Some(master) = &mut self.master {

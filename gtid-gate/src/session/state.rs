@@ -1,5 +1,6 @@
 //! What a session has built up and must not lose: transaction, settings, ties to a server. Pure.
 
+use super::before::Before;
 use crate::classify::{Encoding, is_system_schema};
 use crate::gate::Seen;
 use crate::policy::Choice;
@@ -25,6 +26,14 @@ pub struct Setting {
     pub sql: String,
     /// Satellites are not told.
     pub master_only: bool,
+}
+
+/// What a SET has computed on the master.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Computed {
+    Variable(String),
+    /// One of `policy::NAMES`.
+    Choice(&'static str),
 }
 
 /// What `SET TRANSACTION` (without SESSION) said about the next transaction.
@@ -55,18 +64,20 @@ pub struct State {
     /// What statements come in.
     pub encoding: Encoding,
     pub seen: Seen,
-    /// Who answered the statement before.
-    pub last_server: Option<usize>,
+    /// What the client may ask about the statement before.
+    pub before: Before,
     /// What the session chose for its reads.
     pub choice: Choice,
     /// The session keeps its connections from now on: it asked about one of them.
     pub stays: bool,
     /// The statement before left warnings or an error, about which the client may ask.
     pub last_warned: bool,
-    /// The connection of the statement before was handed over.
-    pub handed_over: bool,
-    /// LAST_INSERT_ID() may have a new value on the master.
+    /// LAST_INSERT_ID() may have a new value on the connection to the master.
     pub inserted: bool,
+    /// LAST_INSERT_ID() had a value on a connection to the master that is gone.
+    pub insert_id_lost: bool,
+    /// What was set to values that only the master knows, until it is asked for them.
+    pub computed: Vec<Computed>,
 }
 
 impl State {
@@ -86,12 +97,13 @@ impl State {
             reads_differently: false,
             encoding,
             seen: Seen::default(),
-            last_server: None,
+            before: Before::default(),
             choice: Choice::default(),
             stays: false,
             last_warned: false,
-            handed_over: false,
             inserted: false,
+            insert_id_lost: false,
+            computed: Vec::new(),
         }
     }
 
@@ -179,7 +191,8 @@ impl State {
     }
 
     pub fn depends_on_master(&self) -> bool {
-        self.sticky.is_some() || self.user_variables || self.tx == Tx::OnMaster
+        let held = self.sticky.is_some() || self.user_variables || !self.computed.is_empty();
+        held || self.tx == Tx::OnMaster
     }
 }
 

@@ -1,0 +1,211 @@
+//! What a client may ask about its statement before, and which connection knows the answer. Pure.
+//!
+//! In: which connection ran each statement, and what the gate answered itself. Out: where a question about the statement
+//! before belongs, and what has to be said there first, so that the answer is the one that MySQL alone would give.
+//! Must never: let another connection answer, or one on which something of the gate's own has overwritten the answer.
+
+use crate::classify::{FoundRows, Ties};
+use crate::error::SqlError;
+
+/// Leaves no warnings and a ROW_COUNT() of 0, and FOUND_ROWS() as it is (measured).
+const NOTHING: &str = "SET SESSION autocommit = @@session.autocommit";
+/// FOUND_ROWS() of a new connection.
+const NO_ROWS: &str = "SELECT 1 LIMIT 0";
+/// Of MESSAGE_TEXT in SIGNAL, in characters.
+const LONGEST_MESSAGE: usize = 128;
+
+/// A connection of a session, by its server and `Backend::number`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct At {
+    pub server: usize,
+    pub number: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// As after login.
+    None,
+    At(At),
+    /// The gate's own question has overwritten it, or nobody knows whether the statement before has.
+    Lost,
+}
+
+/// What the gate has answered without a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Own {
+    Ok,
+    Error(SqlError),
+}
+
+pub struct Before {
+    last: Option<At>,
+    /// The statement before was answered by the gate.
+    own: Option<Own>,
+    found: Found,
+}
+
+impl Default for Before {
+    fn default() -> Self {
+        Self {
+            last: None,
+            own: Some(Own::Ok),
+            found: Found::None,
+        }
+    }
+}
+
+/// The question has no right answer any more.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Unknown;
+
+impl Before {
+    /// A server has run a statement.
+    pub fn ran(&mut self, at: At, found: FoundRows) {
+        self.last = Some(at);
+        self.own = None;
+        self.found = match found {
+            FoundRows::Sets => Found::At(at),
+            FoundRows::Keeps => self.found,
+            FoundRows::Unsure if self.found == Found::At(at) => self.found,
+            FoundRows::Unsure => Found::Lost,
+        };
+    }
+
+    /// The gate has answered OK.
+    pub fn answered(&mut self) {
+        self.own = Some(Own::Ok);
+    }
+
+    pub fn failed(&mut self, error: &SqlError) {
+        self.own = Some(Own::Error(error.clone()));
+    }
+
+    /// The gate has asked something of its own there.
+    pub fn asked(&mut self, at: At) {
+        if self.found == Found::At(at) {
+            self.found = Found::Lost;
+        }
+    }
+
+    /// Who ran the last statement that a server has run.
+    pub fn server(&self) -> Option<usize> {
+        self.last.map(|at| at.server)
+    }
+
+    /// Whose connection knows what a statement without tables asks for.
+    pub fn who_knows(&self, ties: Ties) -> Option<usize> {
+        match self.found {
+            Found::At(at) if ties.found_rows => Some(at.server),
+            _ => self.server(),
+        }
+    }
+
+    /// What must be said on this connection before such a question is asked there.
+    pub fn recall(&self, at: At, ties: Ties) -> Result<Vec<String>, Unknown> {
+        let mut say = Vec::new();
+        if ties.found_rows {
+            match self.found {
+                Found::None => say.push(NO_ROWS.to_owned()),
+                Found::At(known) if known == at => {}
+                Found::At(_) | Found::Lost => return Err(Unknown),
+            }
+        }
+        if ties.about_last {
+            match &self.own {
+                Some(Own::Ok) => say.push(NOTHING.to_owned()),
+                Some(Own::Error(error)) => say.push(signal(error)),
+                None if self.last == Some(at) => {}
+                None => return Err(Unknown),
+            }
+        }
+        Ok(say)
+    }
+}
+
+/// A statement that fails as the gate has.
+fn signal(error: &SqlError) -> String {
+    let letter = |c: char| match c {
+        '\\' => '/',
+        c if c.is_ascii_graphic() || c == ' ' => c,
+        _ => '?',
+    };
+    let message: String = error
+        .message
+        .chars()
+        .take(LONGEST_MESSAGE)
+        .map(letter)
+        .collect();
+    let message = message.replace('\'', "''");
+    let SqlError { code, state, .. } = error;
+    format!("SIGNAL SQLSTATE '{state}' SET MESSAGE_TEXT = '{message}', MYSQL_ERRNO = {code}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MASTER: At = At {
+        server: 0,
+        number: 1,
+    };
+    const SATELLITE: At = At {
+        server: 1,
+        number: 2,
+    };
+    const ROW_COUNT: Ties = Ties {
+        about_last: true,
+        ..Ties::NONE
+    };
+    const FOUND_ROWS: Ties = Ties {
+        found_rows: true,
+        ..Ties::NONE
+    };
+
+    #[test]
+    fn only_the_connection_of_the_statement_before_answers() {
+        let mut before = Before::default();
+        before.ran(SATELLITE, FoundRows::Sets);
+        assert_eq!(before.who_knows(ROW_COUNT), Some(1));
+        assert_eq!(before.recall(SATELLITE, ROW_COUNT), Ok(vec![]));
+        assert_eq!(before.recall(MASTER, ROW_COUNT), Err(Unknown));
+        let again = At {
+            number: 3,
+            ..SATELLITE
+        };
+        assert_eq!(before.recall(again, ROW_COUNT), Err(Unknown));
+    }
+
+    #[test]
+    fn found_rows_outlives_statements_that_find_none() {
+        let mut before = Before::default();
+        before.ran(SATELLITE, FoundRows::Sets);
+        before.ran(MASTER, FoundRows::Keeps);
+        assert_eq!(before.who_knows(FOUND_ROWS), Some(1));
+        assert_eq!(before.recall(SATELLITE, FOUND_ROWS), Ok(vec![]));
+        assert_eq!(before.recall(MASTER, ROW_COUNT), Ok(vec![]));
+        before.ran(MASTER, FoundRows::Unsure);
+        assert_eq!(before.recall(SATELLITE, FOUND_ROWS), Err(Unknown));
+    }
+
+    #[test]
+    fn a_question_of_the_gates_own_makes_found_rows_unknown() {
+        let mut before = Before::default();
+        before.ran(MASTER, FoundRows::Sets);
+        before.asked(SATELLITE);
+        assert_eq!(before.recall(MASTER, FOUND_ROWS), Ok(vec![]));
+        before.asked(MASTER);
+        assert_eq!(before.recall(MASTER, FOUND_ROWS), Err(Unknown));
+    }
+
+    #[test]
+    fn what_the_gate_has_answered_is_repeated_where_it_is_asked_for() {
+        let mut before = Before::default();
+        assert_eq!(before.recall(MASTER, FOUND_ROWS).unwrap(), [NO_ROWS]);
+        before.ran(MASTER, FoundRows::Sets);
+        before.answered();
+        assert_eq!(before.recall(SATELLITE, ROW_COUNT).unwrap(), [NOTHING]);
+        before.failed(&SqlError::gate("it's \\ n\u{f6}"));
+        let expected = "SIGNAL SQLSTATE 'HY000' SET MESSAGE_TEXT = 'gtid-gate: it''s / n?', MYSQL_ERRNO = 1105";
+        assert_eq!(before.recall(SATELLITE, ROW_COUNT).unwrap(), [expected]);
+    }
+}

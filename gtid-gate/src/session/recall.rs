@@ -1,0 +1,100 @@
+//! Questions about the session's statements before, asked on the connection that was chosen for them.
+//!
+//! Must never: let a server answer that does not know.
+
+use super::before::Unknown;
+use super::run::{Failed, at};
+use super::state::Tx;
+use super::work::Work;
+use super::{Fault, Session};
+use crate::backend::Backend;
+use crate::error::{BackendError, SqlError};
+use crate::session::relay::RelayError;
+
+const STATEMENT_GONE: &str = "what the statement before left (warnings, ROW_COUNT(), FOUND_ROWS()) is not on this connection: \
+                              it ran on another server, or its connection is gone";
+const INSERT_ID_GONE: &str = "LAST_INSERT_ID() was lost with the connection to the master";
+
+impl Session {
+    /// Has this connection know what the statement in hand asks for; an error if it can't.
+    pub(super) async fn recall(
+        &mut self,
+        backend: &mut Backend,
+        work: &Work,
+    ) -> Result<(), Failed> {
+        let ties = self.ties;
+        if matches!(work, Work::Prepare { .. }) || !(ties.looks_back() || ties.asks_insert_id) {
+            return Ok(());
+        }
+        if ties.asks_insert_id && self.state.insert_id_lost {
+            self.find_insert_id(backend).await?;
+        }
+        let said = self.state.before.recall(at(backend), ties);
+        let unprepared = matches!(work, Work::Execute(e) if !e.is_prepared(backend));
+        let mut say = match said {
+            // To prepare it here would overwrite the answer.
+            Ok(say) if say.is_empty() && unprepared && ties.about_last => Err(Unknown),
+            other => other,
+        }
+        .map_err(|Unknown| self.nobody_knows())?;
+        if unprepared
+            && !say.is_empty()
+            && let Work::Execute(execution) = work
+        {
+            execution.prepare(backend).await.map_err(not_sent)?;
+        }
+        for sql in say.drain(..) {
+            // SIGNAL fails, as it should.
+            match backend.query(&sql).await {
+                Ok(_) | Err(BackendError::Sql(_)) => {}
+                Err(error) => return Err(not_sent(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The next time it will be known: one server runs all that this session says from here on.
+    fn nobody_knows(&mut self) -> Failed {
+        if self.state.tx == Tx::None {
+            self.state.sticky = Some("asks about the statement before");
+        }
+        Failed::Prepare(SqlError::gate(STATEMENT_GONE))
+    }
+
+    /// What was inserted since has its own value, and that counts.
+    async fn find_insert_id(&mut self, backend: &mut Backend) -> Result<(), Failed> {
+        let gone = || Failed::Prepare(SqlError::gate(INSERT_ID_GONE));
+        if self.ties.looks_back() || !Self::is_master(&backend.server) {
+            return Err(gone());
+        }
+        let answer = backend.query("SELECT LAST_INSERT_ID()").await;
+        self.state.before.asked(at(backend));
+        match answer.map_err(not_sent)?.text(0, 0) {
+            None | Some("0") => Err(gone()),
+            Some(_) => {
+                self.state.insert_id_lost = false;
+                Ok(())
+            }
+        }
+    }
+
+    /// A question about the statement before that reads no table: whoever ran that has the answer.
+    pub(super) async fn on_last_server(&mut self, work: &mut Work) -> Result<(), Fault> {
+        let who = self.state.before.who_knows(self.ties);
+        let answer = match who.filter(|id| self.satellites.get(*id).is_some()) {
+            Some(id) => {
+                self.on_satellite(id, work, crate::gate::Told::Nothing)
+                    .await
+            }
+            None => self.on_master(work, crate::gate::Told::Nothing).await,
+        };
+        answer.map(drop)
+    }
+}
+
+fn not_sent(error: BackendError) -> Failed {
+    match error {
+        BackendError::Sql(error) => Failed::Prepare(error),
+        other => Failed::Relay(RelayError::NothingSent(other)),
+    }
+}
