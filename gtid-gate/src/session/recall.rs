@@ -12,7 +12,7 @@ use crate::error::{BackendError, SqlError};
 use crate::session::relay::RelayError;
 
 const STATEMENT_GONE: &str = "what the statement before left (warnings, ROW_COUNT(), FOUND_ROWS()) is not on this connection: \
-                              it ran on another server, or its connection is gone";
+                              it ran on another server, or its connection was handed over or is gone";
 const INSERT_ID_GONE: &str = "LAST_INSERT_ID() was lost with the connection to the master";
 
 impl Session {
@@ -36,7 +36,7 @@ impl Session {
             Ok(say) if say.is_empty() && unprepared && ties.about_last => Err(Unknown),
             other => other,
         }
-        .map_err(|Unknown| self.nobody_knows())?;
+        .map_err(|Unknown| self.cannot_know(backend))?;
         if unprepared
             && !say.is_empty()
             && let Work::Execute(execution) = work
@@ -53,9 +53,10 @@ impl Session {
         Ok(())
     }
 
-    /// The next time it will be known: one server runs all that this session says from here on.
-    fn nobody_knows(&mut self) -> Failed {
-        if self.state.tx == Tx::None {
+    /// Where another server knows, the next time this one will: it runs all that the session says from here on.
+    fn cannot_know(&mut self, backend: &Backend) -> Failed {
+        let elsewhere = self.state.before.who_knows(self.ties) != Some(backend.server.id);
+        if elsewhere && self.state.tx == Tx::None && Self::is_master(&backend.server) {
             self.state.sticky = Some("asks about the statement before");
         }
         Failed::Prepare(SqlError::gate(STATEMENT_GONE))
