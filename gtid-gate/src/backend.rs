@@ -199,6 +199,30 @@ impl Backend {
         NUMBERS.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// One that needs no login: a test speaks for the server.
+    #[cfg(test)]
+    pub fn scripted(
+        server: &Arc<Server>,
+        stream: impl crate::packet::Stream + 'static,
+    ) -> Box<Self> {
+        Box::new(Self {
+            conn: Conn::new(stream),
+            server: server.clone(),
+            incarnation: Arc::from(""),
+            thread_id: 1,
+            version: String::new(),
+            offered: cap::FOR_QUESTIONS,
+            capabilities: cap::FOR_QUESTIONS,
+            database: None,
+            replayed: 0,
+            autocommit: true,
+            statements: HashMap::new(),
+            losses: server.losses(),
+            room: None,
+            number: Self::new_number(),
+        })
+    }
+
     /// As after login, but for the database. The gate's own rules for satellites hold again.
     pub async fn reset(&mut self) -> Result<(), BackendError> {
         self.simple_command(&[COM_RESET_CONNECTION]).await?;

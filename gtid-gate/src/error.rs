@@ -127,6 +127,9 @@ pub enum PacketError {
     OutOfOrder,
     #[error("malformed packet: {0}")]
     Malformed(&'static str),
+    /// The rest of a command was not read: what follows can't be told from a command.
+    #[error("the message before was not read to its end")]
+    Unread,
 }
 
 impl PacketError {
@@ -134,7 +137,7 @@ impl PacketError {
     pub fn answer(&self) -> Option<SqlError> {
         match self {
             Self::Io(e) if e.kind() == io::ErrorKind::TimedOut => Some(SqlError::read_timeout()),
-            Self::Io(_) => None,
+            Self::Io(_) | Self::Unread => None,
             Self::TooLarge(_) => Some(SqlError::packet_too_large()),
             Self::OutOfOrder => Some(SqlError::packets_out_of_order()),
             Self::Malformed(_) => Some(SqlError::malformed_packet()),

@@ -57,7 +57,7 @@ pub enum LoginError {
 impl From<PacketError> for LoginError {
     fn from(error: PacketError) -> Self {
         match error {
-            PacketError::Io(_) => Self::Gone(error),
+            PacketError::Io(_) | PacketError::Unread => Self::Gone(error),
             PacketError::TooLarge(_) => Self::Refused(SqlError::packet_too_large()),
             PacketError::OutOfOrder | PacketError::Malformed(_) => {
                 Self::Refused(SqlError::handshake())

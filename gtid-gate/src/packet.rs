@@ -2,7 +2,7 @@
 //!
 //! In: bytes of a stream. Out: packets, joined where they were split at 16 MiB; and the way back.
 //! Must never: take memory on the word of a header; a packet's size is checked before, and memory grows only with
-//! bytes that have come.
+//! bytes that have come. Must never: begin a command while something of the message before it is unread.
 
 use crate::error::PacketError;
 use bytes::{Buf, BytesMut};
@@ -19,6 +19,8 @@ pub const HEADER: usize = 4;
 pub const MAX_PAYLOAD: usize = 0xff_ffff;
 const READ_AHEAD: usize = 16 * 1024;
 const LINGER: Duration = Duration::from_secs(1);
+/// A peer that keeps sending is read for so long before it is told that the connection ends.
+const LISTEN: Duration = Duration::from_secs(10);
 
 pub trait Stream: AsyncRead + AsyncWrite + Send + Sync + Unpin {
     /// Whether it has something to be read, while nothing is expected: its end, or an announcement of it.
@@ -67,6 +69,7 @@ pub struct Conn {
     inbound: BytesMut,
     outbound: Vec<u8>,
     pub seq: u8,
+    unread: Unread,
 }
 
 impl Conn {
@@ -76,6 +79,7 @@ impl Conn {
             inbound: BytesMut::with_capacity(READ_AHEAD),
             outbound: Vec::new(),
             seq: 0,
+            unread: Unread::default(),
         }
     }
 
@@ -121,12 +125,49 @@ impl Conn {
     pub async fn header(&mut self) -> Result<usize, PacketError> {
         self.fill_to(HEADER).await?;
         let size = payload_size(&self.inbound);
-        if self.inbound[3] != self.seq {
+        if self.inbound[3] != self.seq || self.unread.of_packet() > 0 || self.unread.is_lost() {
+            self.unread.lose();
             return Err(PacketError::OutOfOrder);
         }
         self.seq = self.seq.wrapping_add(1);
         self.inbound.advance(HEADER);
+        self.unread.header(size);
         Ok(size)
+    }
+
+    /// Takes what has come of the packet whose header was taken, and waits if that is nothing. None at its end.
+    pub async fn piece(&mut self) -> io::Result<Option<BytesMut>> {
+        let left = self.unread.of_packet();
+        if left == 0 {
+            return Ok(None);
+        }
+        self.fill_to(1).await?;
+        let count = left.min(self.inbound.len());
+        self.unread.taken(count);
+        Ok(Some(self.inbound.split_to(count)))
+    }
+
+    /// Whether the peer's next byte begins a new message.
+    pub fn is_between_messages(&self) -> bool {
+        self.unread.is_none()
+    }
+
+    /// The peer is asked for a file: until its end, what it sends are no commands.
+    pub fn expect_file(&mut self) {
+        self.unread.expect_file();
+    }
+
+    pub fn is_file_done(&self) -> bool {
+        self.unread.is_file_done()
+    }
+
+    /// The first packet of a command; sequence ids begin anew.
+    pub async fn command(&mut self, limit: usize) -> Result<Chunk, PacketError> {
+        if !self.is_between_messages() {
+            return Err(PacketError::Unread);
+        }
+        self.begin();
+        self.chunk(limit).await
     }
 
     /// One packet of at most `limit` bytes, without what continues it.
@@ -137,6 +178,7 @@ impl Conn {
         }
         self.fill_to(size).await?;
         let payload = self.inbound.split_to(size);
+        self.unread.taken(size);
         Ok(Chunk {
             payload,
             continued: size == MAX_PAYLOAD,
@@ -208,8 +250,11 @@ impl Conn {
         self.seq = 0;
     }
 
-    /// Sends a last packet, and lets the peer read it: closing with bytes unread would destroy it on its way.
+    /// Sends a last packet, and lets the peer read it: closing with bytes unread would destroy it on its way. A peer in the
+    /// middle of a message looks for an answer only once it has sent all of it.
     pub async fn say_last(&mut self, payload: &[u8]) {
+        let skipped = tokio::time::timeout(LISTEN, self.skip_message()).await;
+        drop(skipped);
         let last_words = async {
             self.send(payload).await?;
             self.stream.shutdown().await?;
@@ -220,6 +265,19 @@ impl Conn {
         };
         let ended: Result<io::Result<()>, _> = tokio::time::timeout(LINGER, last_words).await;
         drop(ended);
+    }
+
+    /// Drops what the peer still sends of its message; gives up when it pauses.
+    async fn skip_message(&mut self) -> Result<(), PacketError> {
+        let paused = |_| PacketError::Io(io::ErrorKind::TimedOut.into());
+        while !self.is_between_messages() {
+            let piece = tokio::time::timeout(LINGER, self.piece()).await;
+            if piece.map_err(paused)??.is_none() {
+                let header = tokio::time::timeout(LINGER, self.header()).await;
+                header.map_err(paused)??;
+            }
+        }
+        Ok(())
     }
 
     /// Whether the peer has closed, as far as is known without waiting.
@@ -238,7 +296,9 @@ pub fn payload_size(header: &[u8]) -> usize {
 }
 
 mod rewound;
+mod unread;
 pub use rewound::Rewound;
+use unread::Unread;
 
 #[cfg(test)]
 mod tests;

@@ -248,6 +248,7 @@ impl Session {
                 Ok(request) => self.command(request).await,
                 Err(fault) => return fault,
             };
+            let outcome = self.end_if_unread(outcome);
             self.entry.set_running(None);
             self.turn = None;
             self.settle();
@@ -269,6 +270,17 @@ impl Session {
                 }
                 Err(end) => return end,
             }
+        }
+    }
+
+    /// The rest of a command or file that nobody has read would be taken for commands: the session ends, however the
+    /// command did. (`Conn::command` refuses to go on in any case.)
+    fn end_if_unread(&self, outcome: Result<(), Fault>) -> Result<(), Fault> {
+        match outcome {
+            outcome if self.client.conn.is_between_messages() => outcome,
+            Err(Fault::Sql(error)) => Err(Fault::Fatal(error)),
+            Ok(()) => Err(Fault::Gone),
+            end => end,
         }
     }
 
@@ -300,7 +312,7 @@ impl Session {
         self.client.timeouts.enter(Phase::Command);
         waited?;
         let limit = self.shared.config.max_packet;
-        let mut reading = pin!(self.client.conn.chunk(limit));
+        let mut reading = pin!(self.client.conn.command(limit));
         let entry = &self.entry;
         // Killed or stopped in the middle of a command that will never be whole.
         let chunk = poll_fn(|context| match reading.as_mut().poll(context) {

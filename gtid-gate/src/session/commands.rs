@@ -28,17 +28,28 @@ const COM_STATISTICS: u8 = 0x09;
 const COM_PROCESS_KILL: u8 = 0x0c;
 const COM_PING: u8 = 0x0e;
 const COM_CHANGE_USER: u8 = 0x11;
-const COM_STMT_EXECUTE: u8 = 0x17;
+pub(super) const COM_STMT_EXECUTE: u8 = 0x17;
 const COM_STMT_CLOSE: u8 = 0x19;
 const COM_STMT_RESET: u8 = 0x1a;
 const COM_SET_OPTION: u8 = 0x1b;
 const COM_STMT_FETCH: u8 = 0x1c;
 const COM_RESET_CONNECTION: u8 = 0x1f;
+/// What may be longer than one packet.
+const MAY_BE_LONG: [u8; 4] = [
+    COM_QUERY,
+    COM_STMT_EXECUTE,
+    COM_STMT_PREPARE,
+    COM_STMT_SEND_LONG_DATA,
+];
 
 impl Session {
     pub(super) async fn command(&mut self, request: Request) -> Result<(), Fault> {
         self.ties = Ties::NONE;
-        match request.command() {
+        let command = request.command();
+        if request.continued && !MAY_BE_LONG.contains(&command) {
+            return Err(Fault::Fatal(SqlError::malformed_packet()));
+        }
+        match command {
             COM_QUERY => self.query(request).await,
             COM_STMT_EXECUTE => self.execute(request).await,
             COM_STMT_PREPARE => self.prepare(request).await,
@@ -55,10 +66,7 @@ impl Session {
             COM_PROCESS_KILL => self.process_kill(request).await,
             COM_RESET_CONNECTION => self.reset_connection().await,
             COM_CHANGE_USER => self.change_user(request).await,
-            _ => {
-                self.gather(request).await?;
-                Err(SqlError::unknown_command().into())
-            }
+            _ => Err(SqlError::unknown_command().into()),
         }
     }
 

@@ -4,14 +4,12 @@ use super::work::{SendError, pass_packet};
 use crate::packet::Conn;
 
 /// Both sides count sequence ids on from the server's request, which the client has just been sent.
-pub async fn pass_file(client: &mut Conn, server: &mut Conn, seq: u8) -> Result<u8, SendError> {
+pub async fn pass_file(client: &mut Conn, server: &mut Conn, seq: u8) -> Result<(), SendError> {
     client.seq = seq;
     server.seq = seq;
-    loop {
+    while !client.is_file_done() {
         let size = client.header().await.map_err(SendError::Client)?;
         pass_packet(client, server, size).await?;
-        if size == 0 {
-            return Ok(client.seq);
-        }
     }
+    Ok(())
 }

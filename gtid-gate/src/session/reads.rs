@@ -126,7 +126,7 @@ impl Session {
         if begins {
             self.state.tx = Tx::OnSatellite(server.id);
         }
-        let on_refusal = if in_transaction {
+        let on_refusal = if in_transaction || !work.repeatable() {
             OnRefusal::Pass
         } else {
             OnRefusal::Report

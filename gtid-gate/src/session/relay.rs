@@ -140,6 +140,9 @@ async fn pass(
     let mut sent = false;
     loop {
         let (count, step) = response.advance(backend.conn.buffered());
+        if step == Step::Infile {
+            client.expect_file();
+        }
         if count > 0 {
             let bytes = &backend.conn.buffered()[..count];
             let sending = client.send_raw(bytes);
@@ -154,7 +157,8 @@ async fn pass(
                 // The client's pace counts from here on.
                 *turn = None;
                 let passed = pass_file(client, &mut backend.conn, response.seq()).await;
-                response.infile_sent(passed.map_err(infile_failed)?);
+                response.infile_sent(client.seq);
+                passed.map_err(infile_failed)?;
             }
             Step::More => fill(backend, entry).await.map_err(|wait| match wait {
                 Wait::Lost(error) if sent => RelayError::Cut {

@@ -97,7 +97,8 @@ impl Session {
 
     async fn outside(&mut self, known: &Known, mut work: Work) -> Result<(), Fault> {
         match &known.class {
-            Class::Read if self.may_read_alone() => {
+            // One that can't be sent again goes where no refusal can send it on.
+            Class::Read if self.may_read_alone() && work.repeatable() => {
                 self.read(&mut work, &[]).await?;
                 self.state.next = Next::default();
                 Ok(())

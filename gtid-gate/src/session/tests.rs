@@ -12,6 +12,9 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+mod streams;
+mod unread;
+
 const SOON: Duration = Duration::from_secs(10);
 
 /// What the master does once it has got a command of the session.

@@ -155,18 +155,12 @@ pub async fn pass_packet(
     size: usize,
 ) -> Result<(), SendError> {
     server.queue_header(size);
-    let mut left = size;
-    while left > 0 {
-        if client.buffered().is_empty() {
-            client
-                .fill()
-                .await
-                .map_err(|e| SendError::Client(e.into()))?;
-        }
-        let now = left.min(client.buffered().len());
-        let piece = client.buffered().split_to(now);
+    while let Some(piece) = client
+        .piece()
+        .await
+        .map_err(|e| SendError::Client(e.into()))?
+    {
         server.send_raw(&piece).await?;
-        left -= now;
     }
     Ok(server.flush().await?)
 }

@@ -1,0 +1,165 @@
+//! Sessions over streams in memory; the tests speak for client and servers.
+
+use super::super::*;
+use crate::capability as cap;
+use crate::config::Config;
+use crate::gtid::GtidSet;
+use crate::packet::MAX_PAYLOAD;
+use crate::servers::Position;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf, duplex, split};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+pub(super) const PIPE: usize = 1 << 20;
+pub(super) const WAIT: Duration = Duration::from_secs(20);
+
+/// Nothing listens where the servers should be: a session has the connections that it is given.
+pub(super) fn shared(settings: &[(&str, &str)]) -> Arc<Shared> {
+    let nowhere = [
+        ("GATE_PASSWORD", "x"),
+        ("GATE_MASTER", "127.0.0.1:1"),
+        ("GATE_SATELLITES", "127.0.0.1:2"),
+        ("GATE_CONSISTENCY", "eventual"),
+    ];
+    let get = |name: &str| {
+        let found = settings.iter().chain(&nowhere).find(|(n, _)| *n == name);
+        found.map(|(_, value)| (*value).to_owned())
+    };
+    let config = Config::read(&get).unwrap_or_else(|e| panic!("{e:?}"));
+    let (_, draining) = watch::channel(false);
+    let shared = crate::start::assemble(config, draining).unwrap();
+    shared.gate.servers.satellites()[0].stop_following();
+    Arc::new(shared)
+}
+
+pub(super) fn new_session(shared: &Arc<Shared>, client: DuplexStream) -> Session {
+    let timeouts = Arc::new(Timeouts::default());
+    let client = Client {
+        conn: Conn::new(Timed::new(client, timeouts.clone())),
+        timeouts,
+        host: "test".to_owned(),
+        secure: false,
+        capabilities: cap::FOR_QUESTIONS | cap::REQUIRED | cap::LOCAL_FILES,
+    };
+    let account = Account {
+        user: "app".to_owned(),
+        account: Arc::from("app@%"),
+        password: Arc::new(Password::default()),
+        charset: 255,
+        database: None,
+        attributes: Vec::new(),
+        master: None,
+    };
+    Session::new(shared.clone(), shared.registry.add(), client, account)
+}
+
+/// A session that runs, and its client's end.
+pub(super) struct Running {
+    pub(super) to_gate: WriteHalf<DuplexStream>,
+    pub(super) from_gate: ReadHalf<DuplexStream>,
+    pub(super) session: JoinHandle<()>,
+}
+
+/// `pipe`: bytes on their way from the client.
+pub(super) fn run(
+    shared: &Arc<Shared>,
+    pipe: usize,
+    prepare: impl FnOnce(&mut Session),
+) -> Running {
+    let (near, far) = duplex(pipe);
+    let mut session = new_session(shared, near);
+    prepare(&mut session);
+    let (from_gate, to_gate) = split(far);
+    Running {
+        to_gate,
+        from_gate,
+        session: tokio::spawn(session.run()),
+    }
+}
+
+impl Running {
+    pub(super) async fn send(&mut self, bytes: &[u8]) {
+        self.to_gate.write_all(bytes).await.unwrap();
+    }
+
+    pub(super) async fn answer(&mut self) -> Vec<u8> {
+        tokio::time::timeout(WAIT, read_packet(&mut self.from_gate))
+            .await
+            .expect("an answer")
+    }
+
+    /// The client leaves; what the gate still said to it.
+    pub(super) async fn leave(mut self) -> Vec<Vec<u8>> {
+        let _ = self.to_gate.shutdown().await;
+        let ending = async {
+            let mut bytes = Vec::new();
+            self.from_gate.read_to_end(&mut bytes).await.unwrap();
+            self.session.await.unwrap();
+            bytes
+        };
+        let bytes = tokio::time::timeout(WAIT, ending)
+            .await
+            .expect("the session's end");
+        let (mut rest, mut packets) = (&bytes[..], Vec::new());
+        while let Some((header, behind)) = rest.split_at_checked(4) {
+            let (payload, others) = behind.split_at(crate::packet::payload_size(header));
+            packets.push(payload.to_vec());
+            rest = others;
+        }
+        packets
+    }
+}
+
+/// The payload of a packet that is not continued.
+pub(super) async fn read_packet(from: &mut (impl AsyncReadExt + Unpin)) -> Vec<u8> {
+    let mut header = [0; 4];
+    from.read_exact(&mut header).await.unwrap();
+    let mut payload = vec![0; crate::packet::payload_size(&header)];
+    from.read_exact(&mut payload).await.unwrap();
+    payload
+}
+
+pub(super) fn packet(seq: u8, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = (payload.len() as u32).to_le_bytes().to_vec();
+    bytes[3] = seq;
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
+/// The first packet of a command that another one continues.
+pub(super) fn full_packet(begins: &[u8]) -> Vec<u8> {
+    let mut payload = begins.to_vec();
+    payload.resize(MAX_PAYLOAD, b' ');
+    packet(0, &payload)
+}
+
+pub(super) fn code(answer: &[u8]) -> u16 {
+    match answer {
+        [0xff, ..] => wire::parse_err(answer).code,
+        _ => 0,
+    }
+}
+
+/// Gives the session a connection to the master; returns the master's end.
+pub(super) fn master(shared: &Shared, session: &mut Session, pipe: usize) -> DuplexStream {
+    let (near, far) = duplex(pipe);
+    session.master = Some(Backend::scripted(&shared.gate.servers.master, near));
+    far
+}
+
+/// The same for a satellite, which is there and fresh.
+pub(super) fn satellite(shared: &Shared, session: &mut Session) -> DuplexStream {
+    let (near, far) = duplex(PIPE);
+    let server = &shared.gate.servers.satellites()[0];
+    server.publish(Arc::new(Position {
+        incarnation: Arc::from(""),
+        asked: Instant::now(),
+        owned: GtidSet::default(),
+        executed: GtidSet::default(),
+        as_of: None,
+        backlog: Default::default(),
+    }));
+    session.satellites.put(Backend::scripted(server, near));
+    far
+}
