@@ -107,7 +107,19 @@ impl SqlError {
     /// An error that a satellite may give and the master not: it refused a write, or lacks what only the master has
     /// (a trigger's temporary table, a loadable function).
     pub fn is_for_satellites_only(code: u16) -> bool {
-        matches!(code, 1049 | 1146 | 1290 | 1305 | 1792 | 1836)
+        Self::is_lack(code) || matches!(code, 1290 | 1792 | 1836)
+    }
+
+    /// A lack that the master is not asked about.
+    pub fn lacking(code: u16) -> Self {
+        let state = if code == 1146 { "42S02" } else { "42000" };
+        let text = "gtid-gate: the satellite does not have a table, database or function that the statement names";
+        Self::new(code, state, text.to_owned())
+    }
+
+    /// The server does not have what the statement names: a database, a table, a function.
+    pub fn is_lack(code: u16) -> bool {
+        matches!(code, 1049 | 1146 | 1305)
     }
 
     /// The server is going away or has ended the connection: what follows can't be trusted.

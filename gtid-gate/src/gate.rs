@@ -291,8 +291,12 @@ impl Gate {
         })
     }
 
-    /// A place on the master, queued for if all are taken.
     async fn fall_back(&self, read: Request<'_>) -> Result<Leave, SqlError> {
+        self.place_on_master(read).await.map(Leave::Master)
+    }
+
+    /// A place on the master, queued for if all are taken.
+    pub async fn place_on_master(&self, read: Request<'_>) -> Result<MasterLeave, SqlError> {
         let queued = tokio::time::timeout(
             self.fallback_queue,
             self.fallback_places.clone().acquire_owned(),
@@ -306,10 +310,10 @@ impl Gate {
         self.metrics.fallbacks.inc();
         self.before_master(read.seen, read.policy.level).await?;
         let running = self.servers.master.start_running();
-        Ok(Leave::Master(MasterLeave {
+        Ok(MasterLeave {
             _place: place,
             _running: running,
-        }))
+        })
     }
 
     /// A satellite can show a transaction an instant before the master's own engine does: a session that changes from

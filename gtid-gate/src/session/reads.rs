@@ -11,7 +11,7 @@ use super::work::Work;
 use super::{Fault, Session};
 use crate::backend::Backend;
 use crate::error::{BackendError, SqlError};
-use crate::gate::{Leave, Request, Told};
+use crate::gate::{Leave, MasterLeave, Request, Told};
 use crate::response::Shape;
 use crate::servers::{Incarnation, Server};
 use std::sync::Arc;
@@ -20,7 +20,8 @@ use std::time::Instant;
 /// Why a read was not answered by the satellite it was sent to; the client has got nothing yet.
 enum Unread {
     Elsewhere(BackendError),
-    OnMaster,
+    /// It refused the read with this error, which the master may not give.
+    OnMaster(u16),
     Fault(Fault),
 }
 
@@ -51,29 +52,20 @@ impl Session {
             };
             let leave = patiently(&self.entry, self.shared.gate.admit(request)).await?;
             match leave.inspect_err(|_| self.count_error("no_server"))? {
-                Leave::Master(place) => {
-                    self.leave = Some(place);
-                    let answer = self.read_on_master(work, opening).await;
-                    if self.state.tx != Tx::OnMaster {
-                        self.leave = None;
-                    }
-                    return answer;
-                }
+                Leave::Master(place) => return self.read_by_leave(place, work, opening).await,
                 Leave::Satellite {
                     server,
                     incarnation,
                     running,
                 } => {
-                    self.queue(&server).await?;
                     let outcome = self.read_on(&server, &incarnation, work, opening).await;
                     drop(running);
                     self.turn = None;
                     match outcome {
                         Ok(answer) => return Ok(answer),
                         Err(Unread::Fault(fault)) => return Err(fault),
-                        Err(Unread::OnMaster) => {
-                            self.before_master().await?;
-                            return self.read_on_master(work, opening).await;
+                        Err(Unread::OnMaster(code)) => {
+                            return self.read_refused(code, work, opening).await;
                         }
                         Err(Unread::Elsewhere(reason)) => {
                             tracing::debug!(server = %server.name, %reason, "read moved");
@@ -84,6 +76,46 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// What a satellite lacks is read on the master as if it were not fresh enough, and what it refuses as a write runs
+    /// there as any write.
+    async fn read_refused(
+        &mut self,
+        code: u16,
+        work: &mut Work,
+        opening: &[String],
+    ) -> Result<Answer, Fault> {
+        if !SqlError::is_lack(code) {
+            self.before_master().await?;
+            self.queue_for_master(work).await?;
+            return self.read_on_master(work, opening).await;
+        }
+        if self.shared.config.fallback_limit == 0 {
+            return Err(SqlError::lacking(code).into());
+        }
+        let request = Request {
+            arrived: Instant::now(),
+            policy: self.policy,
+            seen: &self.state.seen,
+            excluded: &[],
+        };
+        let place = patiently(&self.entry, self.shared.gate.place_on_master(request)).await?;
+        self.read_by_leave(place?, work, opening).await
+    }
+
+    async fn read_by_leave(
+        &mut self,
+        place: MasterLeave,
+        work: &mut Work,
+        opening: &[String],
+    ) -> Result<Answer, Fault> {
+        self.leave = Some(place);
+        let answer = self.read_on_master(work, opening).await;
+        if self.state.tx != Tx::OnMaster {
+            self.leave = None;
+        }
+        answer
     }
 
     async fn read_on_master(
@@ -135,7 +167,7 @@ impl Session {
         let moves = matches!(
             outcome,
             Err(
-                Failed::Relay(RelayError::NothingSent(_) | RelayError::Refused)
+                Failed::Relay(RelayError::NothingSent(_) | RelayError::Refused(_))
                     | Failed::Prepare(_)
             )
         );
@@ -154,25 +186,27 @@ impl Session {
             Err(Failed::Relay(RelayError::NothingSent(error))) if work.repeatable() => {
                 Err(Unread::Elsewhere(error))
             }
-            Err(Failed::Relay(RelayError::Refused)) => {
+            Err(Failed::Relay(RelayError::Refused(code))) => {
                 self.shared.metrics.refused_as_write.inc();
                 self.satellites.put(backend);
-                Err(Unread::OnMaster)
+                Err(Unread::OnMaster(code))
             }
-            Err(Failed::Prepare(_)) => Err(Unread::OnMaster),
+            Err(Failed::Prepare(error)) => Err(Unread::OnMaster(error.code)),
             Err(failed) => Err(Unread::Fault(
                 self.satellite_failed(server, &backend, failed),
             )),
         }
     }
 
-    /// A connection to the admitted incarnation, ready for the session, where `opening` has been said.
+    /// A connection to the admitted incarnation, ready for the session, where `opening` has been said; and a turn there. First
+    /// the connection: its owner may wait for a turn, so that who has a turn must not wait for a connection.
     async fn take_satellite(
         &mut self,
         server: &Arc<Server>,
         incarnation: &Incarnation,
         opening: &[String],
     ) -> Result<Box<Backend>, Unread> {
+        self.turn = None;
         let known = self.satellites.take(server.id);
         let known = known.and_then(|mut b| (!b.conn.has_ended()).then_some(b));
         let usable = |b: &Backend| b.incarnation == *incarnation && !b.is_lost();
@@ -185,6 +219,10 @@ impl Session {
             BackendError::Busy(error) => Unread::Fault(Fault::Sql(error)),
             other => Unread::Elsewhere(other),
         })?;
+        if let Err(error) = self.queue(server).await {
+            self.satellites.put(backend);
+            return Err(Unread::Fault(Fault::Sql(error)));
+        }
         if backend.incarnation == *incarnation && opening.is_empty() && self.is_ready(&backend) {
             return Ok(backend);
         }
@@ -205,7 +243,7 @@ impl Session {
             Ok((backend, Ok(()))) => Ok(backend),
             Ok((_, Err(BackendError::Sql(error)))) => {
                 tracing::debug!(server = %server.name, code = error.code, "session state refused");
-                Err(Unread::OnMaster)
+                Err(Unread::OnMaster(error.code))
             }
             Ok((_, Err(error))) | Err(error) => Err(Unread::Elsewhere(error)),
         }

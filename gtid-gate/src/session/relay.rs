@@ -41,8 +41,8 @@ pub enum RelayError {
         error: BackendError,
         fits: bool,
     },
-    /// The satellite refused what the master may not refuse; the client has got nothing.
-    Refused,
+    /// The satellite refused, with this error, what the master may not refuse; the client has got nothing.
+    Refused(u16),
     ClientGone,
     Killed,
 }
@@ -73,7 +73,8 @@ pub async fn relay(
             ))));
         }
         if on_refusal == OnRefusal::Report && SqlError::is_for_satellites_only(code) {
-            return swallow(backend, entry, &mut response).await;
+            swallow(backend, entry, &mut response).await?;
+            return Err(RelayError::Refused(code));
         }
     }
     let passed = pass(client, backend, entry, turn, &mut response).await;
@@ -202,12 +203,12 @@ async fn swallow(
     backend: &mut Backend,
     entry: &Entry,
     response: &mut Response,
-) -> Result<Answer, RelayError> {
+) -> Result<(), RelayError> {
     loop {
         let (count, step) = response.advance(backend.conn.buffered());
         backend.conn.buffered().advance(count);
         if step == Step::Done {
-            return Err(RelayError::Refused);
+            return Ok(());
         }
         fill(backend, entry).await.map_err(not_sent)?;
     }

@@ -124,12 +124,11 @@ impl Session {
     }
 
     /// Waits for a turn on the master. Who holds something there, which others may wait for, never has to.
-    async fn queue_for_master(&mut self, work: &Work) -> Result<(), SqlError> {
+    pub(super) async fn queue_for_master(&mut self, work: &Work) -> Result<(), Fault> {
         if self.state.sticky.is_some() || self.leave.is_some() || !work.repeatable() {
             return Ok(());
         }
-        let master = self.shared.gate.servers.master.clone();
-        self.queue(&master).await
+        self.queue_with_master().await
     }
 
     /// A read outside a transaction: not if autocommit is off and it would begin a read-write one.

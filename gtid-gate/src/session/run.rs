@@ -176,8 +176,8 @@ impl Session {
         }
     }
 
-    /// The session's connection to the master, with everything in place.
-    async fn take_master(&mut self) -> Result<Box<Backend>, Fault> {
+    /// The session's connection to the master, as it is. Who waits for one has no turn that others wait for.
+    async fn take_master_as_is(&mut self) -> Result<Box<Backend>, Fault> {
         let existing = self
             .master
             .take()
@@ -187,14 +187,27 @@ impl Session {
                 "lost the connection to the master",
             )));
         }
-        if existing.is_none() && std::mem::take(&mut self.state.inserted) {
+        if let Some(backend) = existing {
+            return Ok(backend);
+        }
+        if std::mem::take(&mut self.state.inserted) {
             self.state.insert_id_lost = true;
         }
-        let connected = match existing {
-            Some(backend) => Ok(backend),
-            None => self.connection(&self.shared.gate.servers.master).await,
-        };
-        let mut backend = connected.map_err(|error| self.no_master(error))?;
+        self.turn = None;
+        let connected = self.connection(&self.shared.gate.servers.master).await;
+        connected.map_err(|error| self.no_master(error))
+    }
+
+    /// Waits for a turn on the master, with a connection to it in hand.
+    pub(super) async fn queue_with_master(&mut self) -> Result<(), Fault> {
+        self.master = Some(self.take_master_as_is().await?);
+        let server = self.shared.gate.servers.master.clone();
+        Ok(self.queue(&server).await?)
+    }
+
+    /// The session's connection to the master, with everything in place.
+    async fn take_master(&mut self) -> Result<Box<Backend>, Fault> {
+        let mut backend = self.take_master_as_is().await?;
         if self.is_ready(&backend) {
             return Ok(backend);
         }
@@ -278,7 +291,7 @@ impl Session {
                 (fault, true) => fault,
                 (_, false) => Fault::Gone,
             },
-            Failed::Relay(RelayError::Refused) => Fault::Sql(SqlError::read_only_transaction()),
+            Failed::Relay(RelayError::Refused(_)) => Fault::Sql(SqlError::read_only_transaction()),
             Failed::Relay(RelayError::ClientGone | RelayError::Killed) => Fault::Gone,
             Failed::Client(error) => Fault::from(error),
             Failed::Prepare(error) => Fault::Sql(error),
