@@ -1,8 +1,6 @@
 package multimed.capture;
 
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.ExecutionException;
 import multimed.admin.Metric;
@@ -14,14 +12,11 @@ import multimed.log.LogAccess;
 import multimed.log.LogTopic;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
-import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.common.acl.AccessControlEntry;
 import org.apache.kafka.common.acl.AclBinding;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.acl.AclPermissionType;
-import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.SecurityDisabledException;
-import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourcePattern;
 import org.apache.kafka.common.resource.ResourceType;
@@ -73,21 +68,13 @@ final class CaptureRun implements AutoCloseable {
     }
 
     private void createTopic() throws ExecutionException, InterruptedException {
-        NewTopic topic = new NewTopic(config.topic(), Optional.of(1), Optional.empty()).configs(Map.of(
-                TopicConfig.CLEANUP_POLICY_CONFIG, TopicConfig.CLEANUP_POLICY_DELETE,
-                TopicConfig.RETENTION_MS_CONFIG, Long.toString(config.retentionHours() * 3_600_000),
-                TopicConfig.RETENTION_BYTES_CONFIG, "-1",
-                TopicConfig.MAX_MESSAGE_BYTES_CONFIG, Integer.toString(LogTopic.MAX_RECORD_BYTES)));
         Properties settings = config.log().clientSettings();
         settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 15_000);
         settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, 10_000);
         try (Admin admin = Admin.create(settings)) {
             admitReaders(admin);
-            admin.createTopics(List.of(topic)).all().get();
-            log.info("topic created name={} retention_hours={}", config.topic(), config.retentionHours());
-        } catch (ExecutionException e) {
-            if (!(e.getCause() instanceof TopicExistsException)) {
-                throw e;
+            if (LogTopic.create(admin, config.topic(), config.retentionHours())) {
+                log.info("topic made or its retention changed name={} retention_hours={}", config.topic(), config.retentionHours());
             }
         }
     }

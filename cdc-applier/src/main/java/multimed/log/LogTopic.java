@@ -2,12 +2,23 @@ package multimed.log;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Properties;
+import java.util.concurrent.ExecutionException;
 import multimed.log.proto.LogRecord;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.config.TopicConfig;
+import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /** How the log lies in Kafka: one partition, values are {@link LogRecord}s, no keys, no consumer groups. */
@@ -19,6 +30,34 @@ public final class LogTopic {
     public static final int MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
     private LogTopic() {}
+
+    /** Makes the topic, or has the one that is there keep records for this long. Returns whether something was changed. */
+    public static boolean create(Admin admin, String topic, long retentionHours) throws ExecutionException, InterruptedException {
+        String retention = Long.toString(retentionHours * 3_600_000);
+        try {
+            admin.createTopics(List.of(new NewTopic(topic, Optional.of(1), Optional.empty()).configs(Map.of(
+                    TopicConfig.CLEANUP_POLICY_CONFIG, TopicConfig.CLEANUP_POLICY_DELETE,
+                    TopicConfig.RETENTION_MS_CONFIG, retention,
+                    TopicConfig.RETENTION_BYTES_CONFIG, "-1",
+                    TopicConfig.MAX_MESSAGE_BYTES_CONFIG, Integer.toString(MAX_RECORD_BYTES))))).all().get();
+            return true;
+        } catch (ExecutionException e) {
+            if (!(e.getCause() instanceof TopicExistsException)) {
+                throw e;
+            }
+            return retain(admin, new ConfigResource(ConfigResource.Type.TOPIC, topic), retention);
+        }
+    }
+
+    private static boolean retain(Admin admin, ConfigResource topic, String retention) throws ExecutionException, InterruptedException {
+        Config now = admin.describeConfigs(List.of(topic)).all().get().get(topic);
+        if (now.get(TopicConfig.RETENTION_MS_CONFIG).value().equals(retention)) {
+            return false;
+        }
+        var set = new AlterConfigOp(new ConfigEntry(TopicConfig.RETENTION_MS_CONFIG, retention), AlterConfigOp.OpType.SET);
+        admin.incrementalAlterConfigs(Map.of(topic, List.of(set))).all().get();
+        return true;
+    }
 
     /** The one partition whose offsets are the total order. */
     public static TopicPartition partition(String topic) {
