@@ -35,6 +35,11 @@ pub struct Config {
     pub admin_token: Option<Password>,
     pub max_packet: usize,
     pub max_connections: usize,
+    /// Connections that are not logged in yet.
+    pub max_logins: usize,
+    /// Logins to the master at once that verify a password.
+    pub login_verifications: usize,
+    pub back_off: BackOff,
     pub login_timeout: Duration,
     pub connect_timeout: Duration,
     pub server_timeout: Duration,
@@ -45,6 +50,15 @@ pub struct Config {
     pub log: String,
     /// For tests only: the promise that this gate does not keep.
     pub broken: Option<Broken>,
+}
+
+/// How failed logins make those that follow wait.
+#[derive(Debug, Clone, Copy)]
+pub struct BackOff {
+    /// From so many on; 0 is never.
+    pub failures: u32,
+    pub shortest: Duration,
+    pub longest: Duration,
 }
 
 /// What a gate that is broken on purpose leaves out, so that tests can show that they would find it.
@@ -72,6 +86,8 @@ const BROKEN: [(&str, Broken); 6] = [
     ("snapshot", Broken::Snapshot),
     ("master", Broken::Master),
 ];
+
+const LOGIN_TIMEOUT_MS: usize = 10_000;
 
 /// `host:port` of a server; the host may be a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -200,6 +216,28 @@ impl Settings<'_> {
         users
     }
 
+    /// A login that waits must have time left to be looked at.
+    fn back_off(&mut self) -> BackOff {
+        let mut unheard = Settings {
+            get: self.get,
+            mistakes: Vec::new(),
+        };
+        let most = unheard.millis("GATE_LOGIN_TIMEOUT_MS", LOGIN_TIMEOUT_MS, 1) / 2;
+        let shortest = self.millis("GATE_LOGIN_MIN_DELAY_MS", 1000, 1);
+        let longest = self.millis("GATE_LOGIN_MAX_DELAY_MS", 5000, 1);
+        if shortest > longest {
+            self.mistake(
+                "GATE_LOGIN_MIN_DELAY_MS",
+                "is more than GATE_LOGIN_MAX_DELAY_MS",
+            );
+        }
+        BackOff {
+            failures: self.number("GATE_LOGIN_FAILURES", 3, 0, 1_000_000) as u32,
+            shortest,
+            longest: longest.min(most),
+        }
+    }
+
     fn listen(&mut self, name: &str, default: &str) -> SocketAddr {
         let parsed = self.parsed(name, default, "an address and port like 0.0.0.0:6034");
         parsed.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)))
@@ -309,7 +347,10 @@ impl Config {
             admin_token: s.optional_secret("GATE_ADMIN_TOKEN"),
             max_packet: s.number("GATE_MAX_PACKET_BYTES", 1 << 30, 1 << 16, 1 << 30),
             max_connections: s.number("GATE_MAX_CONNECTIONS", 4000, 1, 1_000_000),
-            login_timeout: s.millis("GATE_LOGIN_TIMEOUT_MS", 10_000, 1),
+            max_logins: s.number("GATE_MAX_LOGINS", 2000, 1, 1_000_000),
+            login_verifications: s.number("GATE_LOGIN_VERIFICATIONS", 8, 1, 1000),
+            back_off: s.back_off(),
+            login_timeout: s.millis("GATE_LOGIN_TIMEOUT_MS", LOGIN_TIMEOUT_MS, 1),
             connect_timeout: s.millis("GATE_CONNECT_TIMEOUT_MS", 5000, 1),
             server_timeout: s.millis("GATE_SERVER_TIMEOUT_MS", 5000, 100),
             keepalive: s.millis("GATE_KEEPALIVE_MS", 1000, 50),

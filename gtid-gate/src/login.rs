@@ -9,13 +9,15 @@ use crate::backend::{Backend, Socket, Wish};
 use crate::capability as cap;
 use crate::error::{BackendError, PacketError, SqlError};
 use crate::handshake::{self, CACHING_SHA2, FirstAnswer, Greeting, Login, NONCE};
+use crate::login_limits;
 use crate::packet::Conn;
 use crate::scramble::{self, Password};
-use crate::session::room;
 use crate::shared::Shared;
 use crate::timeouts::Timeouts;
 use crate::wire::{self, STATUS_AUTOCOMMIT};
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 const UTF8MB4: u8 = 255;
 /// Refusals that say nothing about the password: databases, limits.
@@ -31,8 +33,25 @@ pub struct Client {
     /// TLS is on: a password may come in clear text.
     pub secure: bool,
     pub capabilities: u32,
+    /// A proxy's, whose clients it lets in itself: their failures are its own business.
+    pub is_proxy: bool,
     /// How long the session waits for it.
     pub timeouts: Arc<Timeouts>,
+    /// How long its login has waited because of failures.
+    pub waited: Duration,
+}
+
+impl Client {
+    /// Whose failures make it wait, if any.
+    fn source(&self) -> Option<IpAddr> {
+        (!self.is_proxy).then(|| login_limits::source(&self.host))
+    }
+
+    fn failed(&self, shared: &Shared) {
+        if let Some(source) = self.source() {
+            shared.login_limits.failed(source);
+        }
+    }
 }
 
 /// An account that the master accepts.
@@ -175,6 +194,7 @@ async fn authenticate(
     nonce: &[u8; NONCE],
     proof: &[u8],
 ) -> Result<Account, LoginError> {
+    client.waited = Duration::ZERO;
     let kept = shared.passwords.get(&wanted.user, client.secure);
     let proven = kept.filter(|(p, _)| scramble::same(&scramble::caching_sha2(p, nonce), proof));
     let (password, known) = match proven {
@@ -185,6 +205,11 @@ async fn authenticate(
             (password, Some(account))
         }
         None => {
+            let limits = &shared.login_limits;
+            if let Some(source) = client.source() {
+                let wait = limits.wait(source, &mut client.waited).await;
+                wait.map_err(LoginError::Refused)?;
+            }
             let password = full_exchange(client, shared, &wanted.user, nonce, proof).await?;
             (Arc::new(password), None)
         }
@@ -195,12 +220,7 @@ async fn authenticate(
         .knows(&wanted.user, client.secure, database);
     let (account, master) = match known {
         Some(account) if is_known => (account, None),
-        _ => {
-            let (account, master) = verify(client, shared, &wanted, &password).await?;
-            let passwords = &shared.passwords;
-            passwords.keep(&wanted.user, client.secure, &password, &account, database);
-            (account, Some(master))
-        }
+        _ => verify(client, shared, &wanted, &password).await?,
     };
     let Wanted {
         user,
@@ -241,7 +261,11 @@ async fn full_exchange(
             answer = Password::new(client.conn.packet(handshake::MAX_PACKET).await?.to_vec());
         }
         let denied = || LoginError::Refused(SqlError::access_denied(user, &client.host, true));
-        answer = shared.exchange_key.decrypt(&answer).ok_or_else(denied)?;
+        let decrypted = decrypt(shared, answer).await;
+        answer = decrypted.ok_or_else(|| {
+            client.failed(shared);
+            denied()
+        })?;
         scramble::mix_with_nonce(&mut answer, nonce);
     }
     if answer.last() == Some(&0) {
@@ -250,8 +274,47 @@ async fn full_exchange(
     Ok(answer)
 }
 
-/// Logs in to the master: that decides. It also says which account the user is.
+/// A millisecond of a core, which the workers have better uses for.
+async fn decrypt(shared: &Shared, encrypted: Password) -> Option<Password> {
+    let _turn = shared.login_limits.decryption().await?;
+    let key = shared.exchange_key.clone();
+    let decrypting = tokio::task::spawn_blocking(move || key.decrypt(&encrypted));
+    decrypting.await.ok().flatten()
+}
+
+/// Has the master decide, unless it did while this login waited for its turn. A connection that sessions have room for is kept.
 async fn verify(
+    client: &mut Client,
+    shared: &Shared,
+    wanted: &Wanted,
+    password: &Arc<Password>,
+) -> Result<(Arc<str>, Option<Box<Backend>>), LoginError> {
+    let (source, limits) = (client.source(), &shared.login_limits);
+    let turn = limits.verification(source, &mut client.waited).await;
+    let turn = turn.map_err(LoginError::Refused)?;
+    let (user, database) = (wanted.user.as_str(), wanted.database.as_deref());
+    let passwords = &shared.passwords;
+    let kept = passwords.get(user, client.secure);
+    let kept = kept.filter(|(p, _)| scramble::same(p, password));
+    if let Some((_, account)) = kept.filter(|_| passwords.knows(user, client.secure, database)) {
+        return Ok((account, None));
+    }
+    let (account, mut master) = ask_master(client, shared, wanted, password).await?;
+    drop(turn);
+    if let Some(source) = source {
+        limits.succeeded(source);
+    }
+    passwords.keep(user, client.secure, password, &account, database);
+    master.room = shared.gate.servers.master.pool.room();
+    if master.room.is_none() {
+        master.quit().await;
+        return Ok((account, None));
+    }
+    Ok((account, Some(master)))
+}
+
+/// Logs in to the master: that decides. It also says which account the user is.
+async fn ask_master(
     client: &Client,
     shared: &Shared,
     wanted: &Wanted,
@@ -269,11 +332,8 @@ async fn verify(
     };
     let within = shared.config.connect_timeout;
     let server = &shared.gate.servers.master;
-    let room = room(shared, server).await;
-    let room = room.map_err(|_| LoginError::Refused(SqlError::too_many_connections()))?;
     let logging_in = async {
         let mut master = Backend::connect(server, wish, within).await?;
-        master.room = Some(room);
         let answer = master.query("SELECT CURRENT_USER()").await?;
         Ok((answer.text(0, 0).unwrap_or_default().into(), master))
     };
@@ -282,6 +342,7 @@ async fn verify(
     outcome.map_err(|error| {
         if matches!(&error, BackendError::Sql(e) if !ABOUT_SOMETHING_ELSE.contains(&e.code)) {
             shared.passwords.forget(&wanted.user, password);
+            client.failed(shared);
         }
         LoginError::Refused(match error {
             BackendError::Sql(e) if e.code == 1045 => {

@@ -52,11 +52,14 @@ fn accept(
         tracing::debug!(%error, "client gone at once");
         return;
     }
-    if shared.registry.count() >= shared.config.max_connections {
-        sessions.spawn(too_many(stream));
-    } else {
-        sessions.spawn(session::serve(stream, shared.clone(), shared_by_clients));
-    }
+    let is_full = shared.sessions.available_permits() == 0;
+    match shared.login_limits.place().filter(|_| !is_full) {
+        Some(place) => {
+            let shared = shared.clone();
+            sessions.spawn(session::serve(stream, shared, shared_by_clients, place))
+        }
+        None => sessions.spawn(too_many(stream)),
+    };
 }
 
 async fn too_many(stream: TcpStream) {

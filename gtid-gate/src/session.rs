@@ -41,7 +41,6 @@ use crate::timeouts::{Phase, Timeouts};
 use crate::wire;
 use held::Held;
 use keep_alive::KeepAlive;
-pub(crate) use lend::room;
 use prepared::Statements;
 use state::{State, Tx};
 use std::future::poll_fn;
@@ -49,7 +48,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Poll;
+use std::time::Duration;
 use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
 
 /// Why a command has no ordinary answer.
 pub(crate) enum Fault {
@@ -115,8 +116,13 @@ pub(crate) struct Session {
     keeping: KeepAlive,
 }
 
-/// Serves one client until it leaves, is killed, or the gate stops.
-pub async fn serve(stream: TcpStream, shared: Arc<Shared>, shared_by_clients: bool) {
+/// Serves one client until it leaves, is killed, or the gate stops. `login_place`: taken until the client is logged in.
+pub async fn serve(
+    stream: TcpStream,
+    shared: Arc<Shared>,
+    shared_by_clients: bool,
+    login_place: OwnedSemaphorePermit,
+) {
     let host = stream.peer_addr().map_or_else(
         |_| "unknown".to_owned(),
         |a| a.ip().to_canonical().to_string(),
@@ -127,13 +133,25 @@ pub async fn serve(stream: TcpStream, shared: Arc<Shared>, shared_by_clients: bo
     let mut client = Client {
         conn: Conn::new(Timed::new(stream, timeouts.clone())),
         timeouts,
+        waited: Duration::ZERO,
         host,
         secure: false,
         capabilities: 0,
+        is_proxy: shared_by_clients,
     };
     let within = shared.config.login_timeout;
-    match tokio::time::timeout(within, login::log_in(&mut client, entry.id, &shared)).await {
-        Ok(Ok(account)) => {
+    let logging_in = async {
+        tokio::select! {
+            biased;
+            done = login_to_session(&mut client, &entry, &shared) => done,
+            _ = poll_fn(|context| entry.bell.poll(context, KILLED | STOPPING)) => {
+                Err(LoginError::Refused(SqlError::shutdown()))
+            }
+        }
+    };
+    match tokio::time::timeout(within, logging_in).await {
+        Ok(Ok((account, _place))) => {
+            drop(login_place);
             shared.metrics.logins.with_label_values(&["ok"]).inc();
             let mut session = Session::new(shared.clone(), entry.clone(), client, account);
             session.shared_by_clients = shared_by_clients;
@@ -147,6 +165,18 @@ pub async fn serve(stream: TcpStream, shared: Arc<Shared>, shared_by_clients: bo
     }
     shared.registry.remove(entry.id);
     shared.metrics.sessions.dec();
+}
+
+/// A login, and a place among the sessions.
+async fn login_to_session(
+    client: &mut Client,
+    entry: &Entry,
+    shared: &Shared,
+) -> Result<(Account, OwnedSemaphorePermit), LoginError> {
+    let account = login::log_in(client, entry.id, shared).await?;
+    let place = shared.sessions.clone().try_acquire_owned();
+    let place = place.map_err(|_| LoginError::Refused(SqlError::too_many_connections()))?;
+    Ok((account, place))
 }
 
 async fn refuse(client: &mut Client, shared: &Shared, error: LoginError) {

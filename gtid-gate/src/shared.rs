@@ -2,13 +2,14 @@
 
 use crate::config::Config;
 use crate::gate::Gate;
+use crate::login_limits::LoginLimits;
 use crate::metrics::Metrics;
 use crate::passwords::Passwords;
 use crate::registry::Registry;
 use crate::timeouts::Defaults;
 use crate::tls::ExchangeKey;
 use std::sync::Arc;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 /// Waits until the gate is told to stop.
@@ -21,12 +22,15 @@ pub struct Shared {
     pub gate: Gate,
     pub metrics: Arc<Metrics>,
     pub passwords: Passwords,
+    pub login_limits: LoginLimits,
+    /// Places for clients that are logged in.
+    pub sessions: Arc<Semaphore>,
     pub registry: Registry,
     /// Timeouts towards clients, as the master has them.
     pub timeouts: Defaults,
     pub tls: TlsAcceptor,
     pub tls_to_servers: TlsConnector,
-    pub exchange_key: ExchangeKey,
+    pub exchange_key: Arc<ExchangeKey>,
     /// Turns true once, when the gate is told to stop.
     pub draining: watch::Receiver<bool>,
 }

@@ -4,6 +4,7 @@
 
 use crate::config::Config;
 use crate::gate::Gate;
+use crate::login_limits::LoginLimits;
 use crate::master_questions::MasterQuestions;
 use crate::metrics::Metrics;
 use crate::passwords::Passwords;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 /// After this long a connection between two sessions is not needed.
 const UNNEEDED: Duration = Duration::from_secs(5);
@@ -97,7 +98,7 @@ pub(crate) fn assemble(
     }
     let files = config.tls_files.as_ref();
     let tls = acceptor(files.map(|(certificate, key)| (certificate.as_path(), key.as_path())))?;
-    let exchange_key = ExchangeKey::generate()?;
+    let exchange_key = Arc::new(ExchangeKey::generate()?);
     let metrics = Arc::new(Metrics::new()?);
     let servers = Servers::new(&config);
     let master = Follower::new(servers.master.clone(), &config, metrics.clone());
@@ -109,6 +110,8 @@ pub(crate) fn assemble(
     Ok(Shared {
         gate,
         passwords: Passwords::new(config.password_ttl),
+        login_limits: LoginLimits::new(&config),
+        sessions: Arc::new(Semaphore::new(config.max_connections)),
         registry: Registry::default(),
         timeouts: Defaults::default(),
         config,

@@ -13,7 +13,7 @@ use crate::bell::{ASKED_BACK, KILLED, STOPPING};
 use crate::classify::Ties;
 use crate::error::{BackendError, SqlError};
 use crate::registry::Entry;
-use crate::servers::{Identity, Idle, Offer, Role, Room, Server, Wanted};
+use crate::servers::{Identity, Idle, Offer, Role, Server, Wanted};
 use crate::session::run::bounded;
 use crate::shared::Shared;
 use std::future::poll_fn;
@@ -43,19 +43,6 @@ pub(super) async fn patiently<T>(
         () = entry.interrupted.notified() => Err(SqlError::interrupted()),
         // The session itself ends once this is told.
         _ = poll_fn(|context| entry.bell.poll(context, KILLED)) => Err(SqlError::interrupted()),
-    }
-}
-
-/// Room for one connection more, asked from idle sessions if there is none.
-pub(crate) async fn room(shared: &Shared, server: &Arc<Server>) -> Result<Room, BackendError> {
-    let started = Instant::now();
-    loop {
-        if let Some(room) = server.pool.room() {
-            return Ok(room);
-        }
-        shared.registry.ask_back(server.id);
-        let freed = wait_for_freed(shared, server, started).await;
-        freed.map_err(|()| too_many(shared, server))?;
     }
 }
 

@@ -102,8 +102,10 @@ fn client(near: DuplexStream) -> Client {
     Client {
         conn: Conn::new(Timed::new(near, timeouts.clone())),
         timeouts,
+        waited: Duration::ZERO,
         host: "here".into(),
         secure: false,
+        is_proxy: false,
         capabilities: capability::REQUIRED | capability::DEPRECATE_EOF | capability::LOCAL_FILES,
     }
 }

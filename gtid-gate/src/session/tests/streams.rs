@@ -40,7 +40,9 @@ pub(super) fn new_session(shared: &Arc<Shared>, client: DuplexStream) -> Session
         timeouts,
         host: "test".to_owned(),
         secure: false,
+        is_proxy: false,
         capabilities: cap::FOR_QUESTIONS | cap::REQUIRED | cap::LOCAL_FILES,
+        waited: Duration::ZERO,
     };
     let account = Account {
         user: "app".to_owned(),
