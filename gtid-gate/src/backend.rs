@@ -459,14 +459,12 @@ async fn more_data(
         [3] => Ok(()),
         // Nobody can listen: the server expects the password as it is.
         [4] if way != Way::Network => {
-            let mut clear = scramble::Password::new(password.to_vec());
-            clear.push(0);
+            let clear = scramble::zero_terminated(password);
             Ok(conn.send(&clear).await?)
         }
         [4] => Ok(conn.send(&[2]).await?),
         public_key => {
-            let mut clear = scramble::Password::new(password.to_vec());
-            clear.push(0);
+            let mut clear = scramble::zero_terminated(password);
             scramble::mix_with_nonce(&mut clear, nonce);
             let encrypted = tls::encrypt_for(public_key, &clear);
             let encrypted =

@@ -179,10 +179,19 @@ impl Conn {
         self.fill_to(size).await?;
         let payload = self.inbound.split_to(size);
         self.unread.taken(size);
+        self.shrink_after(size);
         Ok(Chunk {
             payload,
             continued: size == MAX_PAYLOAD,
         })
+    }
+
+    /// The buffer that has grown for a large packet goes with the packet; what was read behind it moves to a small one.
+    fn shrink_after(&mut self, size: usize) {
+        if size > READ_AHEAD {
+            let behind = std::mem::replace(&mut self.inbound, BytesMut::with_capacity(READ_AHEAD));
+            self.inbound.extend_from_slice(&behind);
+        }
     }
 
     /// One whole packet of at most `limit` bytes.

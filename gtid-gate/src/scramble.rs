@@ -7,6 +7,14 @@ use aws_lc_rs::digest::{self, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 
 pub type Password = zeroize::Zeroizing<Vec<u8>>;
 
+/// The password with a zero byte behind it. A buffer that grew would leave its old memory unzeroed.
+pub fn zero_terminated(password: &[u8]) -> Password {
+    let mut terminated = Password::new(Vec::with_capacity(password.len() + 1));
+    terminated.extend_from_slice(password);
+    terminated.push(0);
+    terminated
+}
+
 /// SHA-256 of the parts, one after the other.
 pub fn fingerprint(parts: &[&[u8]]) -> [u8; 32] {
     let mut fingerprint = [0; 32];
@@ -93,6 +101,14 @@ mod tests {
             hex(&native(b"secret", &nonce)),
             "b32bb3a583e1340c0a1108d58b1be49781ad8c2f"
         );
+    }
+
+    #[test]
+    fn a_terminated_password_is_written_to_memory_once() {
+        let terminated = zero_terminated(b"secret");
+        assert_eq!(terminated.as_slice(), b"secret\0");
+        // A vector that had grown would have room for twice as much.
+        assert_eq!(terminated.capacity(), b"secret".len() + 1);
     }
 
     #[test]

@@ -51,6 +51,10 @@ const NO_BACKSLASH_ESCAPES: Escapes = Escapes {
 /// Executable comments up to this version run on every server that is supported.
 const OLDEST_SERVER: u32 = 80_000;
 
+/// A statement of more words and signs is not looked at, so that its tokens take at most 24 MB (each 24 bytes).
+const MOST_TOKENS: usize = 1_000_000;
+const TOO_MANY: Unclear = Unclear("more than a million words and signs");
+
 /// Reads a statement. With a backslash inside quotes it must read the same, or be an error, in every SQL mode.
 pub fn tokens(sql: &str) -> Result<Lexed<'_>, Unclear> {
     // a NUL ends some comments
@@ -62,8 +66,12 @@ pub fn tokens(sql: &str) -> Result<Lexed<'_>, Unclear> {
     if lexer.escaped {
         for escapes in [ANSI_QUOTES, NO_BACKSLASH_ESCAPES] {
             let mut other = Lexer::new(sql, escapes);
-            if other.run().is_ok() && other.tokens != lexer.tokens {
-                return Err(Unclear("backslash whose meaning depends on sql_mode"));
+            match other.run() {
+                Ok(()) if other.tokens != lexer.tokens => {
+                    return Err(Unclear("backslash whose meaning depends on sql_mode"));
+                }
+                Err(TOO_MANY) => return Err(TOO_MANY),
+                _ => {}
             }
         }
     }
@@ -96,7 +104,7 @@ impl<'a> Lexer<'a> {
             text: sql.as_bytes(),
             at: 0,
             escapes,
-            tokens: Vec::with_capacity(sql.len() / 5 + 4),
+            tokens: Vec::with_capacity((sql.len() / 5 + 4).min(MOST_TOKENS)),
             comments: Vec::new(),
             in_executable_comment: false,
             escaped: false,
@@ -194,6 +202,9 @@ impl<'a> Lexer<'a> {
         };
         let adjacent = self.tokens.last().is_some_and(|t| t.end == start);
         let end = self.at;
+        if self.tokens.len() == MOST_TOKENS {
+            return Err(TOO_MANY);
+        }
         self.tokens.push(Token {
             kind,
             start,
@@ -291,4 +302,22 @@ fn check_hint(body: &[u8]) -> Result<(), Unclear> {
 
 pub fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bulk_insert_does_not_take_memory_for_each_of_its_words() {
+        let bulk = format!("INSERT INTO t VALUES {}", "(1),".repeat(MOST_TOKENS / 4));
+        assert_eq!(tokens(&bulk).err(), Some(TOO_MANY));
+    }
+
+    #[test]
+    fn too_many_words_in_another_sql_mode_only_are_too_many() {
+        let hidden = "1 ".repeat(MOST_TOKENS);
+        let sql = format!("SELECT '\\'{hidden}' -- '");
+        assert_eq!(tokens(&sql).err(), Some(TOO_MANY));
+    }
 }

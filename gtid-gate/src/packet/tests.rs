@@ -96,3 +96,22 @@ fn bytes_read_ahead_of_tls_are_not_lost() {
         assert_eq!(&read, b"hello");
     });
 }
+
+#[test]
+fn a_receive_buffer_does_not_keep_the_memory_of_a_large_packet() {
+    let sent = framed(&[vec![7; 1 << 20], b"next".to_vec()]);
+    let small = framed(&[vec![7; 1000]]);
+    block_on(async {
+        let (near, mut far) = duplex(1 << 21);
+        far.write_all(&sent).await.unwrap();
+        let mut conn = Conn::new(near);
+        conn.packet(1 << 20).await.unwrap();
+        assert_eq!(conn.packet(1000).await.unwrap(), b"next"[..]);
+        for _ in 0..100 {
+            far.write_all(&small).await.unwrap();
+            conn.begin();
+            conn.packet(1000).await.unwrap();
+        }
+        assert!(conn.inbound.capacity() <= 2 * READ_AHEAD);
+    });
+}
