@@ -200,7 +200,8 @@ class Stack:
     def await_debezium(self):
         """Until rows go into the log: after its start, or when it was behind, capture goes without Debezium for a while."""
         def rows():
-            return self.metrics("capture").total("multimed_capture_transactions_total", kind="rows")
+            metrics, name = self.metrics("capture"), "multimed_capture_transactions_total"
+            return metrics.total(name, kind="rows") if name in metrics.names() else 0  # there is none before capture's first
         self.sql("master", "CREATE TABLE IF NOT EXISTS app.awaiting_debezium (id BIGINT PRIMARY KEY)")
         before = rows()
 
