@@ -7,6 +7,8 @@ public enum Metric {
     CAPTURE_BYTES("multimed_capture_bytes_total", Kind.COUNTER, null, "bytes of records appended to the log, before compression"),
     CAPTURE_RAW("multimed_capture_raw_total", Kind.COUNTER, "reason", "transactions that went out raw, by reason"),
     CAPTURE_REBUILD("multimed_capture_rebuild_total", Kind.COUNTER, null, "transactions at which satellites re-clone"),
+    CAPTURE_BROKEN_LOG("multimed_capture_broken_log_total", Kind.COUNTER, null,
+            "places in the log that broke its contract and from before which a new epoch went on"),
     CAPTURE_POSITION("multimed_capture_position_transactions", Kind.GAUGE, null, "GTIDs in the set that the log contains"),
     CAPTURE_EPOCH("multimed_capture_epoch", Kind.GAUGE, null, "number of this capture run"),
     CAPTURE_DEBEZIUM_RESTARTS("multimed_capture_debezium_restarts_total", Kind.COUNTER, "reason", "restarts of the Debezium engine"),

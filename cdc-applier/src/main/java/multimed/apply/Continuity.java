@@ -11,15 +11,18 @@ import multimed.log.LogEvent.Part;
  *
  * <p>A satellite contains a prefix of the master's history. It may be ahead of the log (cloned from the master a moment
  * ago): what it has is passed over. Once something was written, it contains exactly the log up to there. A capture that
- * replaces one that is still writing starts with what it knew, and starts again before it writes: only a transaction behind
- * a start shows that the start holds.
+ * replaces one that is still writing starts with what it knew, and starts again before it writes; one that goes on from before a broken
+ * place, and one behind which a replaced one has written, bring again what a satellite may have: only a new transaction shows that
+ * what the satellite has besides will not come.
  */
 final class Continuity {
     private GtidSet executed;
     private boolean written;
     private boolean afterEpochStart;
     private boolean foreignWhileIdle;
-    private Divergence unlessCorrected;
+    /** What was written here and the log has not told since the last start of an epoch, and that start; empty and null if nothing. */
+    private GtidSet untold = GtidSet.EMPTY;
+    private EpochStarted lastStart;
 
     Continuity(GtidSet executed) {
         this.executed = executed;
@@ -46,20 +49,22 @@ final class Continuity {
             throw new Divergence(Divergence.Reason.LACKING, start.before(),
                     "offset=" + start.offset() + " lacks=" + start.before().minus(executed));
         }
-        boolean foreign = written && !start.before().containsAll(executed);
-        unlessCorrected = !foreign ? null : new Divergence(Divergence.Reason.FOREIGN, start.before(),
-                "offset=" + start.offset() + " foreign=" + executed.minus(start.before()));
+        untold = written ? executed.minus(start.before()) : GtidSet.EMPTY;
+        lastStart = start;
         afterEpochStart = true;
     }
 
     /** False if the satellite has it. */
     boolean wants(Part part) {
-        if (unlessCorrected != null) {
-            throw unlessCorrected;
-        }
         if (executed.contains(part.gtid())) {
             afterEpochStart = false;
+            if (!untold.isEmpty()) {
+                untold = untold.minus(GtidSet.EMPTY.add(part.gtid()));
+            }
             return false;
+        }
+        if (!untold.isEmpty()) {
+            throw new Divergence(Divergence.Reason.FOREIGN, lastStart.before(), "offset=" + lastStart.offset() + " foreign=" + untold);
         }
         if (part.first()) {
             checkPredecessor(part);

@@ -13,6 +13,8 @@ final class Divergence extends RuntimeException {
         ROW,
         STATEMENT,
         RAW,
+        /** Everything was executed, and the server refuses the COMMIT. */
+        COMMIT,
         /** The log no longer has, or never had, a transaction that the satellite lacks. */
         LACKING,
         /** The satellite has a transaction that the master never had. */

@@ -21,18 +21,28 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
  * one uncommitted while it waits for more.
  */
 final class Follower implements AutoCloseable {
+    /** How long a broken log has for a new epoch that goes on from before that place, until the satellite clones again behind it. */
+    private static final long MENDING_NANOS = TimeUnit.SECONDS.toNanos(30);
+
+    /** How far to go back for the start of the epoch in force, in records; capture repeats it every 10 000 transactions. */
+    private static final long[] STEPS_BACK = {1000, 20_000};
+
     private final SatelliteSession session;
     private final ChangeLog log;
     private final ApplyConfig config;
     private final ApplyMetrics metrics;
     private final Gtid suspect;
     private final Consumer<Gtid> progress;
-    private final Continuity continuity;
-    private final LogicalClock clock = new LogicalClock();
+    private Continuity continuity;
+    private LogicalClock clock = new LogicalClock();
     private final TransactionWriter writer;
     private final Pipeline pipeline;
-    private final RecordAssembler assembler = new RecordAssembler();
+    private RecordAssembler assembler = new RecordAssembler();
+    private long startedAt;
+    private int stepsBack;
     private Gtid inHand;
+    private Divergence broken;
+    private long brokenSince;
 
     /**
      * @param beside further sessions; without any, all is written on the first
@@ -54,23 +64,31 @@ final class Follower implements AutoCloseable {
 
     /** Goes to where the satellite is; returns that offset. */
     long start() {
-        long offset = OffsetFinder.find(log, continuity.executed());
-        log.seek(offset);
+        startedAt = OffsetFinder.find(log, continuity.executed());
+        log.seek(startedAt);
         metrics.position(continuity.executed());
-        return offset;
+        return startedAt;
     }
 
     /** Writes what the log has; waits for more if it has nothing, and then sees whether the satellite is there and has nothing else. */
     void step(Duration timeout) throws SQLException, ApplyFailure, InterruptedException {
         List<ConsumerRecord<byte[], byte[]>> records = log.poll(timeout);
         boolean idle = pipeline == null || pipeline.isIdle();
+        if (broken != null && System.nanoTime() - brokenSince > MENDING_NANOS) {
+            finish();
+            throw broken;
+        }
         if (records.isEmpty() && idle) {
-            metrics.behind(null);
+            if (broken == null) {
+                metrics.behind(null);
+            }
             continuity.idle(session.executed());
             return;
         }
         for (ConsumerRecord<byte[], byte[]> record : records) {
-            accept(record);
+            if (!acceptOrGoBack(record)) {
+                break;
+            }
         }
         writer.flush();
     }
@@ -81,19 +99,63 @@ final class Follower implements AutoCloseable {
         drain();
     }
 
-    private void accept(ConsumerRecord<byte[], byte[]> record) throws SQLException, ApplyFailure, InterruptedException {
+    /** False if the log is to be read from further back. */
+    private boolean acceptOrGoBack(ConsumerRecord<byte[], byte[]> record) throws SQLException, ApplyFailure, InterruptedException {
         try {
-            for (LogEvent event : assembler.accept(LogTopic.parse(record), record.offset())) {
-                act(event);
+            accept(record);
+            return true;
+        } catch (Divergence e) {
+            if (!mayBeOfAReplacedCapture(e)) {
+                throw e;
             }
-        } catch (LogBrokenException e) {
-            drain();
-            throw broken(record, e);
+            goBack(e);
+            return false;
         }
     }
 
+    /**
+     * A replaced capture's records, which readers ignore when they have seen the newer epoch start, name predecessors that come again
+     * later. A reader that begins among them does not know that it should ignore them.
+     */
+    private boolean mayBeOfAReplacedCapture(Divergence e) {
+        boolean order = e.reason() == Divergence.Reason.LACKING || e.reason() == Divergence.Reason.FOREIGN;
+        return order && !assembler.certain() && stepsBack < STEPS_BACK.length && startedAt > log.begin();
+    }
+
+    private void goBack(Divergence e) throws SQLException, ApplyFailure, InterruptedException {
+        finish();
+        startedAt = Math.max(log.begin(), startedAt - STEPS_BACK[stepsBack++]);
+        ApplyLoop.LOG.warn("event=epoch-uncertain {} next=read-from-offset-{}", e.getMessage(), startedAt);
+        assembler = new RecordAssembler();
+        clock = new LogicalClock();
+        continuity = new Continuity(continuity.executed());
+        broken = null;
+        log.seek(startedAt);
+    }
+
+    private void accept(ConsumerRecord<byte[], byte[]> record) throws SQLException, ApplyFailure, InterruptedException {
+        try {
+            for (LogEvent event : read(record)) {
+                act(event, record);
+            }
+        } catch (LogBrokenException e) {
+            drain();
+            throw broken(record, e.getMessage());
+        }
+    }
+
+    private List<LogEvent> read(ConsumerRecord<byte[], byte[]> record) {
+        LogRecord parsed;
+        try {
+            parsed = LogTopic.parse(record);
+        } catch (LogBrokenException e) {
+            return assembler.unreadable(e.getMessage(), record.offset());
+        }
+        return assembler.accept(parsed, record.offset());
+    }
+
     /** A clone that has the record's transaction, and the one before it, starts behind the broken place. */
-    private Divergence broken(ConsumerRecord<byte[], byte[]> record, LogBrokenException e) {
+    private Divergence broken(ConsumerRecord<byte[], byte[]> record, String what) {
         GtidSet required = GtidSet.EMPTY;
         try {
             LogRecord parsed = LogTopic.parse(record);
@@ -101,12 +163,17 @@ final class Follower implements AutoCloseable {
         } catch (LogBrokenException | IllegalArgumentException unreadable) {
             // then any donor will do
         }
-        return new Divergence(Divergence.Reason.LOG_BROKEN, required, "offset=" + record.offset() + " " + e.getMessage());
+        return new Divergence(Divergence.Reason.LOG_BROKEN, required, "offset=" + record.offset() + " " + what);
     }
 
-    private void act(LogEvent event) throws SQLException, ApplyFailure, InterruptedException {
+    private void act(LogEvent event, ConsumerRecord<byte[], byte[]> record) throws SQLException, ApplyFailure, InterruptedException {
         if (event instanceof LogEvent.EpochStarted start) {
+            broken = null;
             continuity.epochStarted(start);
+        } else if (event instanceof LogEvent.Broken breach) {
+            broken = broken(record, breach.what());
+            brokenSince = System.nanoTime();
+            ApplyLoop.LOG.warn("event=log-broken {} next=wait-for-a-new-epoch", broken.getMessage());
         } else if (event instanceof LogEvent.Part part) {
             part(part);
         } else if (event instanceof LogEvent.Abandoned abandoned && abandoned.gtid().equals(inHand)) {

@@ -25,6 +25,14 @@ final class Packet {
         ApplyFailure miss(long found, Divergence.Reason reason) {
             return new ApplyFailure(reason, about.get() + " expected=" + rows + " found=" + found);
         }
+
+        /** What the server's error means for the transaction; throws it if the session is gone, so that only the server's set tells. */
+        ApplyFailure refusal(SQLException error, Divergence.Reason reason) throws SQLException {
+            if (SqlErrors.sessionLost(error)) {
+                throw error;
+            }
+            return new ApplyFailure(isCommit ? Divergence.Reason.COMMIT : reason, about.get(), error);
+        }
     }
 
     private static final Runnable NOTHING = () -> { };
@@ -41,7 +49,7 @@ final class Packet {
     }
 
     void add(String text) {
-        next(new Expectation(ANY, () -> text, NOTHING, false));
+        next(new Expectation(ANY, () -> text, NOTHING, text.equals("COMMIT")));
         sql.add(text);
     }
 
@@ -123,9 +131,6 @@ final class Packet {
 
     /** Which statement failed is only certain when there is one, as on the second try; till then the last stands for all. */
     private static ApplyFailure failure(List<Expectation> sent, SQLException e, Divergence.Reason reason) throws SQLException {
-        if (SqlErrors.sessionLost(e)) {
-            throw e;
-        }
-        return new ApplyFailure(reason, sent.get(sent.size() - 1).about.get(), e);
+        return sent.get(sent.size() - 1).refusal(e, reason);
     }
 }

@@ -262,10 +262,14 @@ final class Pipeline implements AutoCloseable {
     }
 
     private void refused(PipelineSession session, Packet.Expectation expectation, SQLException error) throws SQLException {
-        if (expectation.isCommit() || SqlErrors.sessionLost(error) || session.task == null) {
+        if (expectation.isCommit()) {
+            end(uncommitted.peek(), expectation.refusal(error, Divergence.Reason.COMMIT));
+            return;
+        }
+        if (session.task == null) {
             throw error;
         }
-        ApplyFailure refusal = new ApplyFailure(session.script.reason(), expectation.about().get(), error);
+        ApplyFailure refusal = expectation.refusal(error, session.script.reason());
         if (refusal.retryable()) {
             rollBack(session.task, "lock");
         } else {

@@ -68,6 +68,10 @@ final class TransactionWriter {
                 case EMPTY -> empty(part);
                 default -> throw new LogBrokenException("a transaction of kind " + record.getBodyCase());
             }
+            if (careful) {
+                // Its own COMMIT, so that the failure of that is not taken for the next one's.
+                flush();
+            }
         } catch (SQLException e) {
             if (SqlErrors.sessionLost(e)) {
                 throw e;

@@ -53,14 +53,17 @@ final class CaptureRun implements AutoCloseable {
     void run() throws Exception {
         readiness.notReady("connecting to the log");
         createTopic();
-        try (LogTail tail = new LogTail(config)) {
-            State state = tail.read();
-            readiness.notReady("connecting to the master");
-            try (Master master = new Master(config)) {
-                master.requireSettings();
+        readiness.notReady("connecting to the master");
+        try (Master master = new Master(config)) {
+            master.requireSettings();
+            readiness.notReady("waiting for the master's lock");
+            try (WriterLock lock = WriterLock.take(config); LogTail tail = new LogTail(config)) {
+                readiness.notReady("reading the log");
+                State state = tail.read();
                 GtidSet set = startSet(state, master);
-                Claim claim = claim(tail, state.epoch(), set, master.serverUuid());
+                Claim claim = claim(tail, state, set, master.serverUuid());
                 try (LogWriter writer = claim.writer()) {
+                    lock.watch(writer::fail);
                     stream(claim, tail, master);
                 }
             }
@@ -98,6 +101,11 @@ final class CaptureRun implements AutoCloseable {
 
     /** What the log contains, or for a new log what the master has; plus what the master can't deliver any more. */
     private GtidSet startSet(State state, Master master) throws Exception {
+        if (state.broken() != null) {
+            metrics.add(Metric.CAPTURE_BROKEN_LOG, 1);
+            log.error("the log is broken, a new epoch goes on from before that place epoch={} offset={} what=\"{}\"", state.epoch(),
+                    state.broken().offset(), state.broken().what());
+        }
         if (state.set() == null) {
             GtidSet set = master.executed();
             log.info("the log is empty, starting at the master's position gtids={}", set);
@@ -125,21 +133,20 @@ final class CaptureRun implements AutoCloseable {
     }
 
     /** Appends an epoch start, and again with a higher number or set until nobody else's lies before it unseen. */
-    private Claim claim(LogTail tail, long highest, GtidSet set, String serverUuid) throws Exception {
-        long number = highest + 1;
+    private Claim claim(LogTail tail, State state, GtidSet set, String serverUuid) throws Exception {
+        EpochClaim claim = EpochClaim.after(state, set);
         for (int i = 0; i < MAX_CLAIMS; i++) {
-            LogWriter writer = new LogWriter(config, number, metrics);
+            LogWriter writer = new LogWriter(config, claim.number(), metrics);
             boolean kept = false;
             try {
-                long own = writer.appendEpochStart(set, serverUuid);
+                long own = writer.appendEpochStart(claim.set(), serverUuid);
                 State before = tail.readUpTo(own);
-                if (before.epoch() < number && (before.set() == null || set.containsAll(before.set()))) {
+                if (claim.holds(before)) {
                     kept = true;
-                    log.info("epoch started epoch={} offset={} gtids={}", number, own, set);
-                    return new Claim(number, set, writer);
+                    log.info("epoch started epoch={} offset={} gtids={}", claim.number(), own, claim.set());
+                    return new Claim(claim.number(), claim.set(), writer);
                 }
-                number = Math.max(number, before.epoch()) + 1;
-                set = before.set() == null ? set : set.union(before.set());
+                claim = claim.next(before);
             } finally {
                 if (!kept) {
                     writer.close();

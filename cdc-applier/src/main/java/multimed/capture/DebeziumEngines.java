@@ -17,7 +17,7 @@ final class DebeziumEngines {
         return new DebeziumTask(settings(config), handler, ended);
     }
 
-    private static Map<String, String> settings(CaptureConfig config) {
+    static Map<String, String> settings(CaptureConfig config) {
         Map<String, String> p = new HashMap<>();
         p.put("name", "capture");
         p.put("topic.prefix", "master");
@@ -31,7 +31,7 @@ final class DebeziumEngines {
         p.put("database.ssl.mode", "disabled");
         p.put("driver.allowPublicKeyRetrieval", "true");
         // Nothing is kept: capture's own position lies in the log, and every start reads the schemas again.
-        p.put("schema.history.internal", "io.debezium.relational.history.MemorySchemaHistory");
+        p.put("schema.history.internal", NoSchemaHistory.class.getName());
         p.put("snapshot.mode", "no_data");
         p.put("snapshot.locking.mode", "none");
         p.put("notification.enabled.channels", "sink");

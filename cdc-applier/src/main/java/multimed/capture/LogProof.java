@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.Map;
 import multimed.log.Gtid;
 import multimed.log.GtidSet;
-import multimed.log.LogBrokenException;
 import multimed.log.LogEvent;
 import multimed.log.LogEvent.EpochStarted;
 import multimed.log.LogEvent.Part;
@@ -39,7 +38,9 @@ final class LogProof {
     private long transactions;
     private long replaced;
     private long abandoned;
+    private long mended;
     private String tooEarly;
+    private String broken;
     private String difference;
 
     LogProof(List<? extends Listener> listeners) {
@@ -55,13 +56,21 @@ final class LogProof {
             replaced++;
             return;
         }
-        List<LogEvent> events;
-        try {
-            events = assembler.accept(record, offset);
-        } catch (LogBrokenException e) {
-            difference = e.getMessage();
+        if (epoch > 0 && record.getEpoch() > epoch && !record.hasEpochStart()) {
+            difference = "offset " + offset + ": epoch " + record.getEpoch() + " did not say that it starts";
             return;
         }
+        events(assembler.accept(record, offset), offset);
+    }
+
+    /** Instead of a record that can't be read. */
+    void unreadable(String what, long offset) throws Exception {
+        if (difference == null) {
+            events(assembler.unreadable(what, offset), offset);
+        }
+    }
+
+    private void events(List<LogEvent> events, long offset) throws Exception {
         for (LogEvent event : events) {
             event(event, offset);
         }
@@ -74,12 +83,16 @@ final class LogProof {
             transaction(part.gtid(), offset);
         } else if (event instanceof LogEvent.Abandoned) {
             abandoned++;
+        } else if (event instanceof LogEvent.Broken breach) {
+            broken = breach.what();
         }
     }
 
     private void started(EpochStarted started) throws Exception {
         epochs += started.epoch() > epoch ? 1 : 0;
         epoch = started.epoch();
+        mended += broken == null ? 0 : 1;
+        broken = null;
         if (set == null) {
             begin(started);
             return;
@@ -134,19 +147,19 @@ final class LogProof {
         }
     }
 
-    /** A record that can't even be read. */
-    void broken(String where) {
-        difference = difference == null ? where : difference;
-    }
-
     /** Everything that the log accounts for so far; null before its first epoch start. */
     GtidSet set() {
         return set;
     }
 
-    /** Where the log breaks its contract; null if nowhere. */
+    /** Where the log breaks its contract; null if nowhere, or if readers go on with an epoch that started behind that place. */
     String difference() {
-        return difference;
+        return difference == null ? broken : difference;
+    }
+
+    /** Whether nothing that may still come makes it hold. */
+    boolean failed() {
+        return difference != null;
     }
 
     /** Of GTIDs that the log lacks, those with a later one of the same source in the log: they will not come any more. */
@@ -166,6 +179,6 @@ final class LogProof {
     String counts() {
         return transactions + " transactions in " + epochs + (epochs == 1 ? " epoch" : " epochs") + ", each once, whole, and naming its predecessor; "
                 + withoutRecord.count() + " accounted for without record, " + abandoned + " unfinished and come again, "
-                + replaced + " records of replaced captures";
+                + mended + " places broken and gone on from by an epoch, " + replaced + " records of replaced captures";
     }
 }

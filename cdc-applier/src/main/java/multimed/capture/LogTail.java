@@ -3,7 +3,9 @@ package multimed.capture;
 import java.time.Duration;
 import java.util.List;
 import multimed.log.GtidSet;
+import multimed.log.LogBrokenException;
 import multimed.log.LogEvent;
+import multimed.log.LogEvent.Broken;
 import multimed.log.LogEvent.EpochStarted;
 import multimed.log.LogEvent.Part;
 import multimed.log.LogTopic;
@@ -14,8 +16,8 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * In: the log. Out: where it ends. Must never: count a transaction whose last chunk is missing, or one of a replaced capture.
- * Reads backwards in growing steps until it finds the start of the highest epoch that it saw; capture repeats that at intervals.
+ * In: the log. Out: where it ends. Must never: count a transaction whose last chunk is missing, one of a replaced capture, or one behind a
+ * place where its epoch is broken: the next epoch goes on from before that place, and readers wait there for it. Reads backwards in growing steps until it finds the start of the highest epoch that it saw; capture repeats that at intervals.
  */
 final class LogTail implements AutoCloseable {
     private static final int FIRST_STEP = 1000;
@@ -26,51 +28,88 @@ final class LogTail implements AutoCloseable {
      * The state before {@code end}.
      *
      * @param epoch the highest that there can have been; 0 if nothing was ever written
-     * @param set everything before the end; null if unknown
+     * @param set everything before the end that counts; null if unknown
+     * @param broken what is wrong with the epoch's records, and from where on they don't count; null if nothing
      */
-    record State(long epoch, GtidSet set, long end) {}
+    record State(long epoch, GtidSet set, long end, Broken broken) {}
 
-    private final KafkaConsumer<byte[], byte[]> consumer;
-    private final TopicPartition partition;
+    /** The topic as it is read here. */
+    interface Source extends AutoCloseable {
+        long begin();
+
+        /** Offset after the last record. */
+        long end();
+
+        void forEach(long from, long end, Visitor visitor);
+
+        @Override
+        default void close() {}
+    }
+
+    interface Visitor {
+        void visit(ConsumerRecord<byte[], byte[]> record);
+    }
+
+    private final Source source;
 
     LogTail(CaptureConfig config) {
-        consumer = LogTopic.seekingConsumer(config.log(), config.topic());
-        partition = LogTopic.partition(config.topic());
+        this(new InKafka(config));
+    }
+
+    LogTail(Source source) {
+        this.source = source;
     }
 
     /** The state at the log's current end. */
     State read() {
-        return readUpTo(consumer.endOffsets(List.of(partition)).get(partition));
+        return readUpTo(source.end());
     }
 
     /** The state before an offset. */
     State readUpTo(long end) {
-        long begin = consumer.beginningOffsets(List.of(partition)).get(partition);
+        long begin = source.begin();
         for (long step = FIRST_STEP; ; step *= 10) {
             long from = Math.max(begin, end - step);
             Scan scan = scan(from, end);
-            if (scan.start >= 0) {
-                return replay(scan.start, end, scan.epoch);
+            if (scan.proven >= 0 || from == begin && scan.first >= 0) {
+                return replay(scan.proven >= 0 ? scan.proven : scan.first, end, scan.epoch);
             }
             if (from == begin) {
                 // What has expired may have had any epoch, but each took an offset; readers ignore a lower one for ever.
-                return new State(Math.max(scan.epoch, end), null, end);
+                return new State(Math.max(scan.epoch, end), null, end, null);
             }
         }
     }
 
-    /** Highest epoch anywhere in a range of offsets, and the last place where it says that it starts, or -1. */
+    /**
+     * Highest epoch anywhere in a range of offsets, the first place where an epoch says that it starts, and the last whose word counts: a
+     * transaction of its own has followed. A capture can have ended before it corrected a start that lacks what stands before it.
+     */
     private static final class Scan {
         long epoch;
-        long start = -1;
+        long first = -1;
+        long proven = -1;
+        private long latest = -1;
 
-        void see(LogRecord record, long offset) {
-            if (record.getEpoch() > epoch) {
-                epoch = record.getEpoch();
-                start = -1;
+        void see(ConsumerRecord<byte[], byte[]> each) {
+            try {
+                see(LogTopic.parse(each), each.offset());
+            } catch (LogBrokenException e) {
+                // nothing that a capture wrote; replaying it tells
             }
-            if (record.getEpoch() == epoch && record.hasEpochStart()) {
-                start = offset;
+        }
+
+        private void see(LogRecord record, long offset) {
+            if (record.getEpoch() < epoch) {
+                return;
+            }
+            latest = record.getEpoch() > epoch ? -1 : latest;
+            epoch = record.getEpoch();
+            if (record.hasEpochStart()) {
+                first = first < 0 ? offset : first;
+                latest = offset;
+            } else if (latest >= 0) {
+                proven = latest;
             }
         }
     }
@@ -82,49 +121,91 @@ final class LogTail implements AutoCloseable {
 
     private Scan scan(long from, long end) {
         Scan scan = new Scan();
-        forEach(from, end, r -> scan.see(LogTopic.parse(r), r.offset()));
+        source.forEach(from, end, scan::see);
         return scan;
     }
 
     private State replay(long start, long end, long epoch) {
-        RecordAssembler assembler = new RecordAssembler();
-        GtidSet[] set = {GtidSet.EMPTY};
-        forEach(start, end, r -> {
-            for (LogEvent event : assembler.accept(LogTopic.parse(r), r.offset())) {
+        Replay replay = new Replay();
+        source.forEach(start, end, replay::see);
+        return new State(epoch, replay.set, end, replay.broken);
+    }
+
+    private static final class Replay {
+        final RecordAssembler assembler = new RecordAssembler();
+        GtidSet set = GtidSet.EMPTY;
+        Broken broken;
+
+        void see(ConsumerRecord<byte[], byte[]> record) {
+            for (LogEvent event : read(record)) {
                 if (event instanceof EpochStarted started) {
-                    set[0] = set[0].union(started.before());
+                    set = set.union(started.before());
+                    broken = null;
                 } else if (event instanceof Part part && part.last()) {
-                    set[0] = set[0].add(part.gtid());
+                    set = set.add(part.gtid());
+                } else if (event instanceof Broken breach) {
+                    broken = breach;
                 }
             }
-        });
-        return new State(epoch, set[0], end);
+        }
+
+        private List<LogEvent> read(ConsumerRecord<byte[], byte[]> record) {
+            LogRecord parsed;
+            try {
+                parsed = LogTopic.parse(record);
+            } catch (LogBrokenException e) {
+                return assembler.unreadable(e.getMessage(), record.offset());
+            }
+            return assembler.accept(parsed, record.offset());
+        }
     }
 
-    private interface Visitor {
-        void visit(ConsumerRecord<byte[], byte[]> record);
-    }
+    private static final class InKafka implements Source {
+        private final KafkaConsumer<byte[], byte[]> consumer;
+        private final TopicPartition partition;
 
-    private void forEach(long from, long end, Visitor visitor) {
-        consumer.seek(partition, from);
-        long deadline = System.nanoTime() + PATIENCE_NANOS;
-        while (consumer.position(partition) < end) {
-            var records = consumer.poll(POLL);
-            for (ConsumerRecord<byte[], byte[]> record : records) {
-                if (record.offset() < end) {
-                    visitor.visit(record);
+        InKafka(CaptureConfig config) {
+            consumer = LogTopic.seekingConsumer(config.log(), config.topic());
+            partition = LogTopic.partition(config.topic());
+        }
+
+        @Override
+        public long begin() {
+            return consumer.beginningOffsets(List.of(partition)).get(partition);
+        }
+
+        @Override
+        public long end() {
+            return consumer.endOffsets(List.of(partition)).get(partition);
+        }
+
+        @Override
+        public void forEach(long from, long end, Visitor visitor) {
+            consumer.seek(partition, from);
+            long deadline = System.nanoTime() + PATIENCE_NANOS;
+            while (consumer.position(partition) < end) {
+                var records = consumer.poll(POLL);
+                for (ConsumerRecord<byte[], byte[]> record : records) {
+                    if (record.offset() < end) {
+                        visitor.visit(record);
+                    }
+                }
+                if (!records.isEmpty()) {
+                    deadline = System.nanoTime() + PATIENCE_NANOS;
+                } else if (System.nanoTime() > deadline) {
+                    throw new IllegalStateException("the log does not deliver offset " + consumer.position(partition));
                 }
             }
-            if (!records.isEmpty()) {
-                deadline = System.nanoTime() + PATIENCE_NANOS;
-            } else if (System.nanoTime() > deadline) {
-                throw new IllegalStateException("the log does not deliver offset " + consumer.position(partition));
-            }
+        }
+
+        @Override
+        public void close() {
+            consumer.close(Duration.ofSeconds(1));
         }
     }
 
     @Override
     public void close() {
-        consumer.close(Duration.ofSeconds(1));
+        source.close();
     }
 }

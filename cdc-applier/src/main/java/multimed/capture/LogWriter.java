@@ -6,6 +6,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import multimed.admin.Metric;
 import multimed.admin.Metrics;
 import multimed.log.Gtid;
@@ -14,27 +15,36 @@ import multimed.log.LogTopic;
 import multimed.log.proto.EpochStart;
 import multimed.log.proto.LogRecord;
 import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * In: records in order. Out: the same records in the log, in order, none lost: after the first failure nothing more is accepted,
+ * In: records in order. Out: the same records in the log, in order, none lost: after the first failure nothing more is sent or accepted,
  * and {@link #check()} throws. Sends without waiting; one thread calls, Kafka's own thread reports.
+ *
+ * <p>Left to itself, Kafka's producer goes on with the next batch after one that has expired. So the callback of the first failure
+ * closes it, on its own thread and before its next round. What that round has on the way already follows the expired batch by sequence
+ * number, and the broker refuses it where that batch is missing; the epoch's start, which was waited for, made the broker know the numbers.
  *
  * <p>While capture is alone, the offsets of its records follow each other. A step says that somebody else wrote: see
  * {@link #intruder()}.
  */
 final class LogWriter implements AutoCloseable {
-    private final KafkaProducer<byte[], byte[]> producer;
+    private static final Logger log = LoggerFactory.getLogger(LogWriter.class);
+
+    private final Producer<byte[], byte[]> producer;
     private final String topic;
     private final long epoch;
     private final Metrics metrics;
     private final AtomicLong sent = new AtomicLong();
     private final AtomicLong acknowledged = new AtomicLong();
     private volatile long lastAckNanos = System.nanoTime();
-    private volatile Exception failure;
+    private final AtomicReference<Exception> failure = new AtomicReference<>();
     private volatile long lastOffset = -1;
     private volatile Range intruder;
 
@@ -42,10 +52,14 @@ final class LogWriter implements AutoCloseable {
     record Range(long from, long end) {}
 
     LogWriter(CaptureConfig config, long epoch, Metrics metrics) {
-        this.topic = config.topic();
+        this(new KafkaProducer<>(settings(config), new ByteArraySerializer(), new ByteArraySerializer()), config.topic(), epoch, metrics);
+    }
+
+    LogWriter(Producer<byte[], byte[]> producer, String topic, long epoch, Metrics metrics) {
+        this.producer = producer;
+        this.topic = topic;
         this.epoch = epoch;
         this.metrics = metrics;
-        producer = new KafkaProducer<>(settings(config), new ByteArraySerializer(), new ByteArraySerializer());
     }
 
     private static Properties settings(CaptureConfig config) {
@@ -116,22 +130,39 @@ final class LogWriter implements AutoCloseable {
 
     private void done(RecordMetadata metadata, Exception error, long commitMicros, boolean endsTransaction) {
         if (error != null) {
-            failure = failure == null ? error : failure;
+            fail(error);
             return;
         }
         lastAckNanos = System.nanoTime();
-        if (lastOffset >= 0 && metadata.offset() != lastOffset + 1) {
-            intruder = new Range(lastOffset + 1, metadata.offset());
-        }
-        lastOffset = metadata.offset();
+        acknowledged(metadata.offset());
         if (endsTransaction) {
             metrics.observe(Metric.CAPTURE_LAG, (System.currentTimeMillis() * 1000 - commitMicros) / 1e6);
         }
     }
 
+    /** What the log says where a record lies. */
+    void acknowledged(long offset) {
+        if (offset <= lastOffset) {
+            fail(new IllegalStateException("offset " + offset + " after " + lastOffset + ": the topic was created anew"));
+            return;
+        }
+        if (lastOffset >= 0 && offset != lastOffset + 1) {
+            intruder = new Range(lastOffset + 1, offset);
+        }
+        lastOffset = offset;
+    }
+
+    /** On any thread, and again from the callbacks of what waits when this closes the producer. */
+    void fail(Exception error) {
+        if (failure.compareAndSet(null, error)) {
+            log.error("log not written, nothing more is sent in this epoch epoch={} error=\"{}\"", epoch, error.getMessage());
+            producer.close(Duration.ZERO);
+        }
+    }
+
     /** Throws if a record could not be written. */
     void check() {
-        Exception e = failure;
+        Exception e = failure.get();
         if (e != null) {
             throw new IllegalStateException("log not written: " + e.getMessage(), e);
         }
@@ -152,6 +183,6 @@ final class LogWriter implements AutoCloseable {
 
     @Override
     public void close() {
-        producer.close(failure == null ? Duration.ofSeconds(5) : Duration.ZERO);
+        producer.close(failure.get() == null ? Duration.ofSeconds(5) : Duration.ZERO);
     }
 }

@@ -50,6 +50,9 @@ final class Master implements AutoCloseable {
         require("gtid_mode", "ON");
         require("binlog_format", "ROW");
         require("binlog_row_image", "FULL");
+        // What satellites have must not be lost by the master: with any other value a power cut can take acknowledged commits back.
+        require("sync_binlog", "1");
+        require("innodb_flush_log_at_trx_commit", "1");
     }
 
     private void require(String variable, String wanted) throws SQLException {

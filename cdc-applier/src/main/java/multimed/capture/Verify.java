@@ -17,6 +17,7 @@ import multimed.config.Settings;
 import multimed.log.GtidSet;
 import multimed.log.LogBrokenException;
 import multimed.log.LogTopic;
+import multimed.log.proto.LogRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.KafkaException;
@@ -146,6 +147,9 @@ public final class Verify {
             long deadline = System.nanoTime() + Math.max(timeoutNanos, PATIENCE_NANOS);
             while (!decided(log, order, target) && System.nanoTime() < deadline) {
                 boolean old = consumer.position(partition) < end;
+                if (!old && log.difference() != null) {
+                    return;
+                }
                 var records = consumer.poll(POLL);
                 for (ConsumerRecord<byte[], byte[]> record : records) {
                     accept(log, record);
@@ -158,15 +162,18 @@ public final class Verify {
     }
 
     private static void accept(LogProof log, ConsumerRecord<byte[], byte[]> record) throws Exception {
+        LogRecord parsed;
         try {
-            log.accept(LogTopic.parse(record), record.offset());
+            parsed = LogTopic.parse(record);
         } catch (LogBrokenException e) {
-            log.broken(e.getMessage());
+            log.unreadable(e.getMessage(), record.offset());
+            return;
         }
+        log.accept(parsed, record.offset());
     }
 
     private static boolean decided(LogProof log, OrderProof order, GtidSet target) {
-        boolean failed = log.difference() != null || order.difference() != null;
+        boolean failed = log.failed() || order.difference() != null;
         return failed || log.set() != null && log.set().containsAll(target);
     }
 

@@ -21,6 +21,12 @@ public sealed interface LogEvent {
      */
     record Part(Gtid gtid, Gtid previous, LogRecord record, boolean first, boolean last, long offset) implements LogEvent {}
 
+    /**
+     * The epoch does not keep its contract at this record (a gap, a chunk out of order, unreadable bytes). Nothing of it counts from here on:
+     * an {@link EpochStarted} says where the log goes on.
+     */
+    record Broken(String what, long offset) implements LogEvent {}
+
     /** The transaction whose parts came so far will not be completed: roll it back. It may come again, from its first part. */
     record Abandoned(Gtid gtid) implements LogEvent {}
 }

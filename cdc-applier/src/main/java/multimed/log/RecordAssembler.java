@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import java.util.ArrayList;
 import java.util.List;
 import multimed.log.LogEvent.Abandoned;
+import multimed.log.LogEvent.Broken;
 import multimed.log.LogEvent.EpochStarted;
 import multimed.log.LogEvent.Part;
 import multimed.log.proto.LogRecord;
@@ -16,44 +17,104 @@ import multimed.log.proto.Raw;
  *
  * <p>Holds at most one binlog event that was cut over several records, with its table map. A reader that starts in the middle of a transaction
  * gets nothing of it: its first chunks are missing, so it starts with the next one.
+ *
+ * <p>An epoch ends at the first record that can't stand where it stands: the rest of it is ignored up to the next start of an epoch that
+ * is not lower. The capture that comes next goes on from what lies before that record.
  */
 public final class RecordAssembler {
     private long epoch;
     private Gtid last;
+    /** Of the epoch's start, while no transaction has come since. */
+    private GtidSet before;
     private Gtid open;
     private int nextChunk;
     private boolean partGiven;
     private final List<ByteString> cut = new ArrayList<>();
     private boolean started;
+    /** An epoch was seen to follow another, so that the one in force is known; a reader may have begun among records of a replaced capture. */
+    private boolean certain;
+    private boolean broken;
 
-    /** Throws LogBrokenException if the record can't stand here; the assembler must not be used after that. */
+    /** What the record means to a reader. */
     public List<LogEvent> accept(LogRecord record, long offset) {
         if (record.getEpoch() < epoch) {
             return List.of();
         }
-        if (record.getBodyCase() == BodyCase.EPOCH_START) {
-            return epochStart(record, offset);
+        try {
+            return record.getBodyCase() == BodyCase.EPOCH_START ? epochStart(record, offset) : transaction(record, offset);
+        } catch (LogBrokenException e) {
+            epoch = record.getEpoch();
+            return unreadable(e.getMessage(), offset);
         }
-        if (started && record.getEpoch() != epoch) {
-            throw new LogBrokenException("offset " + offset + ": epoch " + record.getEpoch() + " did not say that it starts");
-        }
-        epoch = record.getEpoch();
-        return chunk(record, offset);
     }
 
-    private List<LogEvent> epochStart(LogRecord record, long offset) {
+    /** Whether the epoch in force is known, and not only taken from the records that this reader began among. */
+    public boolean certain() {
+        return certain;
+    }
+
+    /** Instead of a record that can't be read. */
+    public List<LogEvent> unreadable(String what, long offset) {
+        List<LogEvent> events = broken ? new ArrayList<>() : abandoned();
+        if (!broken) {
+            events.add(new Broken(what, offset));
+        }
+        broken = true;
+        started = true;
+        close();
+        return events;
+    }
+
+    private List<LogEvent> abandoned() {
         List<LogEvent> events = new ArrayList<>();
         if (open != null && partGiven) {
             events.add(new Abandoned(open));
         }
+        return events;
+    }
+
+    private List<LogEvent> epochStart(LogRecord record, long offset) {
+        GtidSet lies = parseSet(record, offset);
+        List<LogEvent> events = abandoned();
         if (record.getEpoch() > epoch) {
+            certain = started;
+        }
+        if (record.getEpoch() > epoch || broken) {
             last = null;
         }
         close();
         started = true;
+        broken = false;
         epoch = record.getEpoch();
-        GtidSet before = parseSet(record, offset);
-        events.add(new EpochStarted(epoch, before, record.getEpochStart().getServerUuid(), offset));
+        before = lies;
+        events.add(new EpochStarted(epoch, lies, record.getEpochStart().getServerUuid(), offset));
+        return events;
+    }
+
+    private List<LogEvent> transaction(LogRecord record, long offset) {
+        if (record.getEpoch() == epoch && broken) {
+            return List.of();
+        }
+        List<LogEvent> events = new ArrayList<>();
+        if (started && record.getEpoch() != epoch) {
+            if (certain) {
+                throw new LogBrokenException("offset " + offset + ": epoch " + record.getEpoch() + " did not say that it starts");
+            }
+            events.addAll(beginAnew());
+        }
+        epoch = record.getEpoch();
+        events.addAll(chunk(record, offset));
+        return events;
+    }
+
+    /** What came so far was a replaced capture's; the epoch that holds started before this reader's first record. */
+    private List<LogEvent> beginAnew() {
+        List<LogEvent> events = abandoned();
+        close();
+        last = null;
+        before = null;
+        started = false;
+        broken = false;
         return events;
     }
 
@@ -85,13 +146,19 @@ public final class RecordAssembler {
             throw new LogBrokenException("offset " + offset + ": " + gtid + " starts inside " + open);
         }
         Gtid previous = record.getPreviousGtid().isEmpty() ? null : gtid(record.getPreviousGtid(), offset);
-        if (last != null && previous != null && !last.equals(previous)) {
-            throw new LogBrokenException("offset " + offset + ": " + gtid + " follows " + previous + " but stands after " + last);
+        if (previous != null && !stands(previous)) {
+            throw new LogBrokenException("offset " + offset + ": " + gtid + " follows " + previous + " but stands after "
+                    + (last != null ? last : "the epoch's start"));
         }
         started = true;
         open = gtid;
         nextChunk = 0;
         partGiven = false;
+    }
+
+    /** Whether this transaction is the one before here, as far as the reader knows. */
+    private boolean stands(Gtid previous) {
+        return last != null ? last.equals(previous) : before == null || before.contains(previous);
     }
 
     private List<LogEvent> part(LogRecord record, Gtid gtid, long offset) {

@@ -97,6 +97,19 @@ class ContinuityTest {
     }
 
     @Test
+    void whatAReplacedCaptureWroteAndTheNewOneBringsAgainIsNotForeign() {
+        Continuity c = satelliteAt(UUID + ":1-4");
+        assertTrue(c.wants(part(5, 4L)));
+        c.written(Gtid.parse(gtid(5)));
+        assertTrue(c.wants(part(6, 5L)));
+        c.written(Gtid.parse(gtid(6)));
+        c.epochStarted(epoch(UUID + ":1-4"));
+        assertFalse(c.wants(part(5, null)));
+        assertFalse(c.wants(part(6, 5L)));
+        assertTrue(c.wants(part(7, 6L)));
+    }
+
+    @Test
     void whatASatelliteHasOfItsOwnIsForeignWhileNothingIsOnItsWay() {
         Continuity c = satelliteAt(UUID + ":1-4");
         c.idle(GtidSet.parse(UUID + ":1-4"));

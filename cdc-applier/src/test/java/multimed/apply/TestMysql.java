@@ -18,10 +18,10 @@ final class TestMysql {
     static final String USER = "dev";
     /** Its own per run: an address can come to another server once a container has gone. */
     static final String PASSWORD = UUID.randomUUID().toString();
-    private static final String BINLOG = "--log-bin=/data/binlog --binlog-row-metadata=FULL --sync-binlog=0";
-    private static final String NO_BINLOG = "--skip-log-bin --read-only=ON --event-scheduler=OFF";
+    private static final String BINLOG = "--log-bin=/data/binlog --binlog-row-metadata=FULL --sync-binlog=1 --innodb-flush-log-at-trx-commit=1";
+    private static final String NO_BINLOG = "--skip-log-bin --read-only=ON --event-scheduler=OFF --innodb-flush-log-at-trx-commit=0";
     private static final String COMMON = " --gtid-mode=ON --enforce-gtid-consistency=ON --mysqlx=OFF --skip-name-resolve"
-            + " --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=0 --max-allowed-packet=1G --secure-file-priv=/tmp"
+            + " --innodb-buffer-pool-size=64M --max-allowed-packet=1G --secure-file-priv=/tmp"
             + " --log-error=/tmp/error.log --socket=/tmp/mysql.sock --datadir=/data --user=mysql";
     private static final String INIT = "CREATE USER IF NOT EXISTS dev@'%%' IDENTIFIED BY '" + PASSWORD + "';\\nGRANT ALL ON *.* TO dev@'%%' WITH GRANT OPTION;";
 

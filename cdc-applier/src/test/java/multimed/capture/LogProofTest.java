@@ -135,7 +135,8 @@ class LogProofTest {
         records.remove(parts[which % parts.length]);
         OrderProof order = new OrderProof(new FixedBinlog(GtidSet.EMPTY, LongStream.rangeClosed(1, last).toArray()));
         LogProof proof = log(records, order);
-        assertTrue(proof.difference() != null || order.difference() != null || !set("1-" + last).equals(proof.set()));
+        boolean told = !proof.withoutRecord().isEmpty() || !set("1-" + last).equals(proof.set());
+        assertTrue(proof.difference() != null || order.difference() != null || told);
     }
 
     /** A chunk of a transaction that becomes whole: not of a replaced capture, and not one that an epoch start follows. */
@@ -196,6 +197,30 @@ class LogProofTest {
     void anEpochThatStartsTooFarBackIsNamed() {
         assertBroken("epoch 2 starts without " + SERVER + "2", start(1, ""), whole(1, 1, 0), whole(1, 2, 1), start(2, "1"), whole(2, 3, 0));
         assertNull(log(List.of(start(1, ""), whole(1, 1, 0), start(2, ""), start(3, "1"), whole(3, 2, 0))).difference(), "it started once more");
+    }
+
+    @Example
+    void aPlaceThatIsBrokenHoldsOnceAnEpochGoesOnFromBeforeIt() {
+        List<LogRecord> records = new ArrayList<>(List.of(start(1, ""), whole(1, 1, 0), whole(1, 3, 2), whole(1, 4, 3)));
+        assertNotNull(log(records).difference());
+        records.addAll(List.of(start(2, "1"), whole(2, 2, 0), whole(2, 3, 2)));
+        LogProof proof = log(records);
+        assertNull(proof.difference());
+        assertEquals(set("1-3"), proof.set());
+        assertTrue(proof.counts().contains("1 places broken"), proof.counts());
+        assertNull(order(records, GtidSet.EMPTY, 1, 2, 3));
+        assertNull(prefix(records, set("1-2")));
+    }
+
+    @Example
+    void anEpochThatGoesOnFromBehindAGapIsTold() {
+        LogProof proof = log(List.of(start(1, ""), whole(1, 1, 0), whole(1, 3, 2), start(2, "1-3"), whole(2, 4, 0)));
+        assertEquals(set("2-3"), proof.withoutRecord());
+    }
+
+    @Example
+    void aGapDirectlyBehindAnEpochsStartIsNamed() {
+        assertBroken(SERVER + "2 follows " + SERVER + "1 but stands after the epoch's start", start(1, ""), whole(1, 2, 1));
     }
 
     @Example

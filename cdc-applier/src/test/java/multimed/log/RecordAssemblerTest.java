@@ -1,12 +1,12 @@
 package multimed.log;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.protobuf.ByteString;
 import java.util.ArrayList;
 import java.util.List;
 import multimed.log.LogEvent.Abandoned;
+import multimed.log.LogEvent.Broken;
 import multimed.log.LogEvent.EpochStarted;
 import multimed.log.LogEvent.Part;
 import multimed.log.proto.Empty;
@@ -87,6 +87,8 @@ class RecordAssemblerTest {
                 } else if (event instanceof Abandoned abandoned) {
                     seen.add("abandoned " + abandoned.gtid());
                     content.setLength(0);
+                } else if (event instanceof Broken broken) {
+                    seen.add("broken " + broken.offset());
                 } else if (event instanceof Part part) {
                     assertEquals(part.first(), content.isEmpty());
                     part.record().getRaw().getEventsList().forEach(e -> content.append('[').append(e.toStringUtf8()).append(']'));
@@ -134,7 +136,17 @@ class RecordAssemblerTest {
         log.transaction(1, 0);
         log.transaction(1, 0);
         log.records.remove(2);
-        assertThrows(LogBrokenException.class, () -> read(log.records));
+        assertEquals(List.of("epoch 1", SERVER + "1 [1.0]", "broken 2"), read(log.records));
+    }
+
+    @Example
+    void a_missing_first_transaction_is_noticed() {
+        LogBuilder log = new LogBuilder();
+        log.startEpoch();
+        log.transaction(1, 0);
+        log.transaction(1, 0);
+        log.records.remove(1);
+        assertEquals(List.of("epoch 1", "broken 1"), read(log.records));
     }
 
     @Example
@@ -143,7 +155,7 @@ class RecordAssemblerTest {
         log.startEpoch();
         log.transaction(3, 0);
         log.records.remove(2);
-        assertThrows(LogBrokenException.class, () -> read(log.records));
+        assertEquals(List.of("epoch 1", "abandoned " + SERVER + 1, "broken 2"), read(log.records));
     }
 
     @Example
@@ -151,6 +163,34 @@ class RecordAssemblerTest {
         LogRecord first = LogBuilder.epochStart(3, 0);
         LogRecord other = LogRecord.newBuilder().setEpoch(4).setGtid(SERVER + 1).setLastChunk(true)
                 .setEmpty(Empty.getDefaultInstance()).build();
-        assertThrows(LogBrokenException.class, () -> read(List.of(first, other)));
+        assertEquals(List.of("epoch 2", "epoch 3", "broken 2"), read(List.of(LogBuilder.epochStart(2, 0), first, other)));
+    }
+
+    @Example
+    void behind_a_gap_readers_wait_for_the_epoch_that_goes_on_from_before_it() {
+        LogBuilder log = new LogBuilder();
+        log.startEpoch();
+        log.transaction(1, 0);
+        log.transaction(1, 0);
+        log.transaction(1, 0);
+        log.transaction(2, 0);
+        log.records.remove(2);
+        log.number = 1;
+        log.startEpoch();
+        log.transaction(1, 0);
+        log.transaction(1, 0);
+        assertEquals(List.of("epoch 1", SERVER + "1 [1.0]", "broken 2", "epoch 2", SERVER + "2 [2.0]", SERVER + "3 [3.0]"), read(log.records));
+    }
+
+    @Example
+    void a_reader_that_starts_at_a_record_of_a_replaced_capture_goes_over_to_the_epoch_that_holds() {
+        LogBuilder log = new LogBuilder();
+        log.startEpoch();
+        log.transaction(1, 0);
+        log.unfinishedThenReplaced();
+        log.transaction(1, 0);
+        log.transaction(1, 0);
+        List<LogRecord> fromTheReplaced = log.records.subList(4, log.records.size());
+        assertEquals(List.of(SERVER + "2 [stale]", "epoch 1", SERVER + "2 [2.0]", SERVER + "3 [3.0]"), read(fromTheReplaced));
     }
 }

@@ -1,0 +1,108 @@
+package multimed.capture;
+
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.UUID;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/**
+ * The master's lock (GET_LOCK, which needs no privilege) that keeps a second capture from writing the same log; it waits instead. An aid
+ * only: a capture that has lost it without noticing is fenced by the newer epoch in the log. Held on a connection of its own, and asked for
+ * by a thread of its own, since capture's thread can be busy with one transaction for minutes.
+ */
+final class WriterLock implements AutoCloseable {
+    private static final int WAIT_SECONDS = 5;
+    private static final long ASK_SECONDS = 5;
+    /** After this time without a question the master takes the lock from a capture that hangs or has become unreachable. */
+    private static final int SILENCE_SECONDS = 30;
+    private static final int LONGEST_NAME = 64;
+
+    private final Connection connection;
+    private final String name;
+    private ScheduledExecutorService thread;
+
+    private WriterLock(Connection connection, String name) {
+        this.connection = connection;
+        this.name = name;
+    }
+
+    /** Throws IllegalStateException if another capture keeps it. */
+    static WriterLock take(CaptureConfig config) throws SQLException {
+        Connection connection = DriverManager.getConnection(config.jdbcUrl(), config.user(), config.password());
+        WriterLock lock = new WriterLock(connection, name(config.topic()));
+        try (Statement s = connection.createStatement()) {
+            s.execute("SET SESSION wait_timeout = " + SILENCE_SECONDS);
+            if (!lock.answersOne("SELECT GET_LOCK(?, " + WAIT_SECONDS + ")")) {
+                throw new IllegalStateException("another capture writes this log: it holds the master's lock " + lock.name);
+            }
+            return lock;
+        } catch (SQLException | RuntimeException e) {
+            lock.close();
+            throw e;
+        }
+    }
+
+    private static String name(String topic) {
+        String name = "multimed:" + topic;
+        boolean fits = name.length() <= LONGEST_NAME && name.equals(name.toLowerCase());
+        return fits ? name : "multimed:" + UUID.nameUUIDFromBytes(topic.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** From now on {@code lost} is called, once and on another thread, when the lock is not held any more. */
+    void watch(Consumer<Exception> lost) {
+        thread = Executors.newSingleThreadScheduledExecutor(WriterLock::daemon);
+        thread.scheduleWithFixedDelay(() -> ask(lost), ASK_SECONDS, ASK_SECONDS, TimeUnit.SECONDS);
+    }
+
+    private static Thread daemon(Runnable task) {
+        Thread t = new Thread(task, "writer-lock");
+        t.setDaemon(true);
+        return t;
+    }
+
+    private void ask(Consumer<Exception> lost) {
+        Exception why = check();
+        if (why != null) {
+            thread.shutdown();
+            lost.accept(new IllegalStateException("the master's lock is lost: " + why.getMessage(), why));
+        }
+    }
+
+    /** Why the lock is not held; null if it is. */
+    Exception check() {
+        try {
+            return answersOne("SELECT IS_USED_LOCK(?) = CONNECTION_ID()") ? null : new IllegalStateException("another session has it");
+        } catch (SQLException e) {
+            return e;
+        }
+    }
+
+    private boolean answersOne(String query) throws SQLException {
+        try (PreparedStatement s = connection.prepareStatement(query)) {
+            s.setString(1, name);
+            try (ResultSet r = s.executeQuery()) {
+                return r.next() && r.getInt(1) == 1;
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        if (thread != null) {
+            thread.shutdownNow();
+        }
+        try {
+            connection.close();
+        } catch (SQLException e) {
+            // the server ends the session, and with it the lock, when the socket is gone
+        }
+    }
+}

@@ -1,0 +1,43 @@
+package multimed.capture;
+
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.debezium.config.Configuration;
+import io.debezium.relational.history.SchemaHistory;
+import io.debezium.relational.history.SchemaHistoryListener;
+import io.debezium.relational.history.TableChanges;
+import java.lang.ref.WeakReference;
+import java.time.Instant;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+class NoSchemaHistoryTest {
+    private static SchemaHistory history() throws Exception {
+        Map<String, String> env = Map.of("MASTER_HOST", "master", "CAPTURE_PASSWORD", "secret", "LOG_WRITER_PASSWORD", "secret");
+        String name = DebeziumEngines.settings(CaptureConfig.from(env)).get("schema.history.internal");
+        SchemaHistory history = (SchemaHistory) Class.forName(name).getConstructor().newInstance();
+        history.configure(Configuration.empty(), null, SchemaHistoryListener.NOOP, true);
+        history.start();
+        return history;
+    }
+
+    @Test
+    @Timeout(30)
+    void aStatementDoesNotStayInMemory() throws Exception {
+        SchemaHistory history = history();
+        WeakReference<String> statement = recorded(history);
+        while (statement.get() != null) {
+            System.gc();
+            Thread.onSpinWait();
+        }
+        assertNull(statement.get());
+        history.stop();
+    }
+
+    private static WeakReference<String> recorded(SchemaHistory history) {
+        String ddl = new String("CREATE TABLE app.t (id INT PRIMARY KEY)");
+        history.record(Map.of("server", "master"), Map.of("pos", 4), "app", null, ddl, new TableChanges(), Instant.EPOCH);
+        return new WeakReference<>(ddl);
+    }
+}
