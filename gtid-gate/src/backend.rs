@@ -31,6 +31,9 @@ const COM_RESET_CONNECTION: u8 = 0x1f;
 
 const MAX_COMMAND: u32 = 1 << 30;
 
+const READ_ONLY: &str =
+    "SET SESSION transaction_read_only = 1, SESSION transaction_isolation = 'REPEATABLE-READ'";
+
 /// Answers that the gate reads itself are small; more is a fault.
 const MAX_OWN_ANSWER: usize = 64 << 20;
 
@@ -225,14 +228,33 @@ impl Backend {
 
     /// As after login, but for the database. The gate's own rules for satellites hold again.
     pub async fn reset(&mut self) -> Result<(), BackendError> {
-        self.simple_command(&[COM_RESET_CONNECTION]).await?;
+        self.reset_to(&[]).await
+    }
+
+    /// The same, and then with these settings, in one exchange: sessions that share connections do this often.
+    pub async fn reset_to(&mut self, settings: &[String]) -> Result<(), BackendError> {
         self.statements.clear();
         self.autocommit = true;
         self.replayed = 0;
-        match self.server.role {
-            Role::Master => Ok(()),
-            Role::Satellite => self.make_read_only().await,
+        let rules = match self.server.role {
+            Role::Master => None,
+            Role::Satellite => Some(READ_ONLY),
+        };
+        let settings = settings.iter().map(String::as_str);
+        self.conn.begin();
+        self.conn.queue(&[COM_RESET_CONNECTION]);
+        let mut answers = 1;
+        for sql in rules.into_iter().chain(settings) {
+            self.conn.begin();
+            self.conn.queue(&query::command(self.capabilities, sql));
+            answers += 1;
         }
+        self.conn.flush().await?;
+        for _ in 0..answers {
+            self.conn.seq = 1;
+            self.ok().await?;
+        }
+        Ok(())
     }
 
     /// Remembers a prepared statement; one of the same name is closed.
@@ -286,8 +308,7 @@ impl Backend {
 
     /// The gate's own rules for sessions on a satellite: read-only, one snapshot per transaction.
     pub async fn make_read_only(&mut self) -> Result<(), BackendError> {
-        let rules = "SET SESSION transaction_read_only = 1, SESSION transaction_isolation = 'REPEATABLE-READ'";
-        self.query(rules).await.map(drop)
+        self.query(READ_ONLY).await.map(drop)
     }
 
     pub async fn select_database(&mut self, name: &str) -> Result<(), BackendError> {
@@ -302,6 +323,10 @@ impl Backend {
     pub async fn simple_command(&mut self, command: &[u8]) -> Result<(), BackendError> {
         self.conn.begin();
         self.conn.send(command).await?;
+        self.ok().await
+    }
+
+    async fn ok(&mut self) -> Result<(), BackendError> {
         let answer = self.conn.packet(MAX_OWN_ANSWER).await?;
         match answer.first() {
             Some(0xff) => Err(BackendError::Sql(wire::parse_err(&answer))),

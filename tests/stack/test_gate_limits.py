@@ -341,3 +341,25 @@ def test_an_idle_connection_costs_little_and_nothing_is_left_of_it(stack, table)
             most = max(most, resident(stack))
         stack.wait_for(lambda: stack.metrics().total("gtid_gate_sessions") <= others + 5, 20, "all have left")
     assert (most - empty) / count <= 64, (empty, most)
+
+
+def test_a_session_finds_nothing_of_another_on_a_shared_connection(stack, sessions, limit):
+    """What a stored function leaves, by way of a view, the gate cannot see."""
+    stack.sql("master", "DROP FUNCTION IF EXISTS app.leaves")
+    stack.sql("master", "CREATE FUNCTION app.leaves() RETURNS INT BEGIN "
+                        "SET @left_behind = CONCAT(IFNULL(@left_behind, ''), IF(IS_FREE_LOCK('left_behind'), 'x', 'lock')); "
+                        "DO GET_LOCK('left_behind', 0); RETURN LENGTH(@left_behind); END")
+    stack.sql("master", "CREATE OR REPLACE VIEW app.leaving AS SELECT app.leaves() AS n")
+    stack.await_satellites()
+    cursors = sessions(4)
+    for name in stack.satellites:
+        limit(name, connections=1)
+    assert [ask(cursor, "SELECT n FROM leaving") for cursor in cursors] == [[(1,)]] * 4
+
+
+def test_a_shared_connection_keeps_the_clients_character_set(stack, sessions, limit):
+    cursors = sessions(4, charset="latin1")
+    for name in stack.satellites:
+        limit(name, connections=1)
+    for cursor in cursors * 2:
+        assert ask(cursor, "SELECT v, CHARSET('x') FROM items WHERE id = 1") == [("item ü 1", "latin1")]

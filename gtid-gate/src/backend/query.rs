@@ -26,19 +26,23 @@ impl TextResult {
     }
 }
 
-pub async fn run(
-    conn: &mut Conn,
-    capabilities: u32,
-    sql: &str,
-) -> Result<TextResult, BackendError> {
+pub fn command(capabilities: u32, sql: &str) -> Vec<u8> {
     let mut command = Vec::with_capacity(sql.len() + 3);
     command.push(COM_QUERY);
     if capabilities & cap::QUERY_ATTRIBUTES != 0 {
         command.extend_from_slice(&NO_ATTRIBUTES);
     }
     command.extend_from_slice(sql.as_bytes());
+    command
+}
+
+pub async fn run(
+    conn: &mut Conn,
+    capabilities: u32,
+    sql: &str,
+) -> Result<TextResult, BackendError> {
     conn.begin();
-    conn.send(&command).await?;
+    conn.send(&command(capabilities, sql)).await?;
     let first = conn.packet(MAX_OWN_ANSWER).await?;
     match first.first() {
         Some(0x00) => return Ok(TextResult::default()),

@@ -46,8 +46,6 @@ pub struct Idle {
     pub identity: Identity,
     /// The life of a session that gave it back.
     pub owner: u64,
-    /// The settings that are in place, in their order, if that is known.
-    pub settings: Option<Vec<String>>,
     pub since: Instant,
 }
 
@@ -55,7 +53,6 @@ pub struct Idle {
 pub struct Wanted<'a> {
     pub identity: &'a Identity,
     pub owner: u64,
-    pub settings: &'a [String],
     /// A connection that has one can't be without a database again.
     pub has_database: bool,
 }
@@ -151,7 +148,7 @@ impl Pool {
         self.tight.store(tight, Ordering::Relaxed);
     }
 
-    /// The best there is now: the asker's own, one with the same settings, any of the same user, room for a new one.
+    /// The best there is now: the asker's own, any of the same user, room for a new one.
     pub fn offer(self: &Arc<Self>, wanted: &Wanted<'_>) -> Offer {
         let mut inner = lock(&self.inner);
         if let Some(at) = best(&inner.idle, wanted) {
@@ -219,12 +216,7 @@ fn best(idle: &[Idle], wanted: &Wanted<'_>) -> Option<usize> {
         (wanted.has_database || i.backend.database.is_none()) && i.identity == *wanted.identity
     };
     let own = idle.iter().rposition(|i| i.owner == wanted.owner);
-    let same = || {
-        idle.iter()
-            .rposition(|i| i.settings.as_deref() == Some(wanted.settings) && fits(i))
-    };
     own.filter(|at| idle.get(*at).is_some_and(fits))
-        .or_else(same)
         .or_else(|| idle.iter().rposition(fits))
 }
 

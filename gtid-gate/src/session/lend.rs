@@ -119,18 +119,16 @@ impl Session {
         server: &Arc<Server>,
     ) -> Result<Box<Backend>, BackendError> {
         let identity = self.identity();
-        let settings = self.state.settings_on(server.role);
         let started = Instant::now();
         loop {
             let wanted = Wanted {
                 identity: &identity,
                 owner: self.life,
-                settings: &settings,
                 has_database: self.state.database.is_some(),
             };
             match server.pool.offer(&wanted) {
                 Offer::Idle(idle) => {
-                    if let Some(backend) = self.take_over(*idle, &settings).await {
+                    if let Some(backend) = self.take_over(*idle).await {
                         return Ok(backend);
                     }
                 }
@@ -148,7 +146,7 @@ impl Session {
     }
 
     /// Nothing if it is of no use any more.
-    async fn take_over(&self, idle: Idle, settings: &[String]) -> Option<Box<Backend>> {
+    async fn take_over(&self, idle: Idle) -> Option<Box<Backend>> {
         let mut backend = idle.backend;
         if backend.conn.has_ended() || backend.is_lost() {
             return None;
@@ -156,13 +154,16 @@ impl Session {
         if idle.owner == self.life {
             return Some(backend);
         }
-        let as_wanted = idle.settings.as_deref() == Some(settings);
-        if backend.server.role == Role::Satellite && as_wanted {
-            backend.replayed = self.state.order();
-            return Some(backend);
-        }
+        // A stored function may have left something there, by way of a view, without the gate's seeing it.
         let within = self.shared.config.server_timeout;
-        bounded(within, backend.reset()).await.ok()?;
+        let charset = self.charset;
+        // As the handshake had set it; a reset makes it the server's default (measured).
+        let mut settings = vec![format!(
+            "SET character_set_client = {charset}, character_set_results = {charset}, collation_connection = {charset}"
+        )];
+        settings.extend(self.state.settings_on(backend.server.role));
+        bounded(within, backend.reset_to(&settings)).await.ok()?;
+        backend.replayed = self.state.order();
         Some(backend)
     }
 
@@ -225,15 +226,12 @@ impl Session {
         }
         // Whoever has it next, what this session asks about its last statement is not there any more.
         backend.number = Backend::new_number();
-        let ready = backend.replayed == self.state.order();
-        let settings = ready.then(|| self.state.settings_on(server.role));
         backend.trim_statements(MOST_STATEMENTS);
         self.shared.metrics.handed_over.inc();
         server.pool.give(Idle {
             backend,
             identity: self.identity(),
             owner: self.life,
-            settings,
             since: Instant::now(),
         });
         None
