@@ -138,6 +138,54 @@ def test_satellites_that_lag_do_not_make_reads_stale(stack, table):
     stack.await_satellites(90)
 
 
+def test_reads_do_not_wait_in_vain_while_the_log_stands_still(stack, table):
+    """Nothing arrives at satellites: once that is known, strong reads go to the master at once; afterwards to satellites again."""
+    def reads_on_satellites():
+        return sum(stack.server(name)["reads"] for name in stack.satellites)
+
+    with contextlib.closing(stack.gate_connect()) as connection, connection.cursor() as cursor:
+        def read():
+            since = time.monotonic()
+            cursor.execute("SELECT n FROM items WHERE id = 9")
+            assert cursor.fetchall() == ((109,),)
+            return time.monotonic() - since
+
+        def read_again():
+            before = reads_on_satellites()
+            for _ in range(10):
+                read()
+            return reads_on_satellites() == before + 10
+        with stack.paused("capture", "java"):
+            stack.sql("master", "UPDATE app.items SET n = 109 WHERE id = 9")
+            known = stack.metrics().total("gtid_gate_hopeless_waits_total")
+            stack.wait_for(lambda: read() and stack.metrics().total("gtid_gate_hopeless_waits_total") > known, 10, "the gate to notice")
+            took = sorted(read() for _ in range(50))
+        assert took[25] < 0.010, took
+        stack.wait_for(read_again, 30, "reads on satellites again")
+    stack.sql("master", "UPDATE app.items SET n = 9 WHERE id = 9")
+
+
+def test_reads_of_a_table_that_satellites_lack_are_capped_on_the_master(stack, table):
+    """Eventual reads, refused by satellites as of an unknown table: no more of them run on the master than of any others."""
+    with contextlib.ExitStack() as opened:
+        cursors = [opened.enter_context(contextlib.closing(stack.gate_connect())).cursor() for _ in range(20)]
+        for cursor in cursors:
+            cursor.execute("SET @multimed_consistency = 'eventual'")
+        for applier in ("applier-1", "applier-2"):
+            opened.enter_context(stack.paused(applier, "java"))
+        stack.sql("master", "CREATE TABLE app.late (id INT PRIMARY KEY)")
+        stack.sql("master", "INSERT INTO app.late VALUES (1)")
+        with concurrent.futures.ThreadPoolExecutor(len(cursors)) as pool:
+            reading = [pool.submit(cursor.execute, "SELECT SLEEP(0.4) FROM late") for cursor in cursors]
+            most = 0
+            while not all(one.done() for one in reading):
+                most = max(most, stack.sql("master", "SELECT COUNT(*) FROM performance_schema.processlist WHERE INFO LIKE 'SELECT SLEEP%'")[0][0])
+        assert [one.result() for one in reading] == [1] * len(cursors)
+        assert 0 < most <= 16
+    stack.sql("master", "DROP TABLE app.late")
+    stack.await_satellites(90)
+
+
 def test_fallbacks_to_the_master_are_capped(stack, table):
     """Beyond the cap reads queue, then fail with a clear error; afterwards all is as before."""
     stack.recreate("gate", GATE_FALLBACK_LIMIT="2", GATE_FALLBACK_QUEUE_MS="300")

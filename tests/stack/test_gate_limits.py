@@ -1,6 +1,7 @@
 """What a server gets at most: statements at a time, in the order of their arrival, and connections, shared once there are no more."""
 import contextlib
 import threading
+import time
 
 import pymysql
 import pytest
@@ -211,6 +212,25 @@ def test_with_all_connections_bound_more_are_refused_clearly(stack, sessions, li
     ask(cursors[0], "SELECT 1")
     cursors[0].connection._force_close()
     ask(cursors[3], "DELETE FROM items WHERE id < 0")
+
+
+def test_nobody_waits_for_a_connection_while_its_owner_waits_for_a_turn(stack, sessions, limit):
+    """One connection, one turn on each satellite. Who has the turn but no connection must not hold up who has the connection."""
+    *owners, third = sessions(3)
+    for name in stack.satellites:
+        limit(name, running=1, connections=1)
+    for owner in owners:
+        ask(owner, "START TRANSACTION READ ONLY", "SELECT COUNT(*) FROM items")
+    threads, errors = at_once([third], lambda c: ask(c, "SELECT COUNT(*) FROM items"))
+    stack.wait_for(lambda: sum(s["load"] for s in stack.servers()) == 1, 10, "the third to wait for a connection")
+    since = time.monotonic()
+    for owner in owners:
+        assert ask(owner, "SELECT COUNT(*) FROM items") == [(1000,)]
+    assert time.monotonic() - since < 2.5
+    for owner in owners:
+        ask(owner, "COMMIT")
+    left(threads)
+    assert not errors
 
 
 def test_who_asks_about_the_statement_before_is_told_if_its_connection_is_gone(stack, sessions, limit):
