@@ -24,5 +24,7 @@ export SATELLITES=2 SATELLITE_TMPFS=1g SATELLITE_BUFFER_POOL=128m SATELLITE_MEMO
 export MASTER_BUFFER_POOL=256m MASTER_MEMORY=2g
 # An operator's pinning of cores is not the test stack's.
 export LAYOUT_CPUS='' MASTER_CPUS='' LOG_CPUS='' GATE_CPUS='' SATELLITE_1_CPUS='' SATELLITE_2_CPUS=''
+# The gate of tests/compose.yml; production's is not built.
+export GATE_FEATURES=test-break
 export GATE_TEST_BREAK='' APPLIER_TEST_DELAY_MS='' APPLIER_TEST_SKIP_ROW_EVERY='' CAPTURE_TEST_FAULT=''
 export PYTEST_ADDOPTS="-o cache_dir=$TEST_STATE/pytest_cache" PYTHONDONTWRITEBYTECODE=1

@@ -78,6 +78,7 @@ pub enum Broken {
     Master,
 }
 
+#[cfg(feature = "test-break")]
 const BROKEN: [(&str, Broken); 6] = [
     ("freshness", Broken::Freshness),
     ("own_changes", Broken::OwnChanges),
@@ -185,6 +186,14 @@ impl Settings<'_> {
         })
     }
 
+    #[cfg(not(feature = "test-break"))]
+    fn broken(&mut self, name: &str) -> Option<Broken> {
+        self.given(name)?;
+        self.mistake(name, "only builds for tests keep fewer promises");
+        None
+    }
+
+    #[cfg(feature = "test-break")]
     fn broken(&mut self, name: &str) -> Option<Broken> {
         let text = self.given(name)?;
         let found = BROKEN.iter().find(|(n, _)| *n == text).map(|(_, b)| *b);
@@ -439,6 +448,13 @@ mod tests {
         .unwrap();
         assert_eq!(mistakes.len(), 7, "{mistakes:?}");
         assert!(!mistakes.concat().contains("secret-a"));
+    }
+
+    #[test]
+    #[cfg(not(feature = "test-break"))]
+    fn a_build_for_production_cannot_be_told_to_break_its_promises() {
+        let settings = [("GATE_PASSWORD", "x"), ("GATE_TEST_BREAK", "freshness")];
+        assert_eq!(read(&settings).err().unwrap().len(), 1);
     }
 
     #[test]

@@ -8,10 +8,14 @@ from support import compose as containers
 VERSION = containers.run("bash", "-c", "sed -n 's/^MULTIMED_VERSION=//p' .env").stdout.strip()
 
 
+def tag(image):
+    return f"multimed/{image}:{VERSION}{'-test-break' if image == 'gtid-gate' else ''}"
+
+
 def refused(image, settings, *options, command=()):
     """What the container printed when it refused to start."""
     flags = [flag for name, value in settings.items() for flag in ("-e", f"{name}={value}")]
-    done = containers.run("docker", "run", "--rm", "--network", "none", *options, *flags, f"multimed/{image}:{VERSION}",
+    done = containers.run("docker", "run", "--rm", "--network", "none", *options, *flags, tag(image),
                           *command, check=False, timeout=60)
     assert done.returncode == 64, f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
     return done.stdout + done.stderr
@@ -74,7 +78,7 @@ def test_a_port_that_is_taken_is_a_clear_error_and_the_rest_goes_on(stack):
     """A second gate on the address of the first one, in the first one's network namespace."""
     gate = containers.inspect("gate")["Id"]
     done = containers.run("docker", "run", "--rm", "--network", f"container:{gate}", "-v", f"{stack.secrets}/gate:/run/secrets:ro",
-                          "-e", "GATE_PASSWORD_FILE=/run/secrets/gate_password", f"multimed/gtid-gate:{VERSION}",
+                          "-e", "GATE_PASSWORD_FILE=/run/secrets/gate_password", tag("gtid-gate"),
                           check=False, timeout=60)
     assert done.returncode not in (0, 64), done
     assert "6034" in done.stdout + done.stderr and "in use" in (done.stdout + done.stderr).lower()
