@@ -13,6 +13,7 @@ use crate::login_limits;
 use crate::packet::Conn;
 use crate::scramble::{self, Password};
 use crate::shared::Shared;
+use crate::timed::Timed;
 use crate::timeouts::Timeouts;
 use crate::wire::{self, STATUS_AUTOCOMMIT};
 use std::net::IpAddr;
@@ -175,7 +176,11 @@ async fn first_answer(client: &mut Client, shared: &Shared) -> Result<Login, Log
 async fn start_tls(client: &mut Client, shared: &Shared) -> Result<(), LoginError> {
     let seq = client.conn.seq;
     let plain = std::mem::replace(&mut client.conn, Conn::new(tokio::io::empty()));
-    client.conn = Conn::new(shared.tls.accept(plain.into_stream()).await?);
+    let encrypted = shared.tls.accept(plain.into_stream()).await?;
+    // TLS reads ahead: it waits for the client while a statement runs. So from here on only what it hands out is timed; the stream below
+    // stays in the phase of the login.
+    client.timeouts = Arc::default();
+    client.conn = Conn::new(Timed::new(encrypted, client.timeouts.clone()));
     client.conn.seq = seq;
     client.secure = true;
     Ok(())

@@ -212,6 +212,25 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn the_time_of_an_idle_client_begins_after_its_last_statement() {
+        let (mut conn, timeouts, mut client) = client(64, Phase::Idle);
+        timeouts.set("wait_timeout", "4", &Defaults::default());
+        let command = tokio::spawn(async move {
+            sleep(Duration::from_secs(1)).await;
+            client.write_all(b"a").await.unwrap();
+            client
+        });
+        conn.fill().await.unwrap();
+        let _client = command.await.unwrap();
+        timeouts.enter(Phase::Command);
+        sleep(Duration::from_secs(2)).await;
+        timeouts.enter(Phase::Idle);
+        let began = Instant::now();
+        timed_out(conn.fill().await);
+        assert_eq!(began.elapsed().as_secs(), 4);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn an_alarm_that_is_set_too_late_is_set_anew_and_an_early_one_is_left() {
         let mut alarm = Alarm::default();
         let start = Instant::now();
