@@ -18,7 +18,7 @@ main() {
   check_password "password of user ${name//[^[:print:]]/?}" "$password" || true
   read_secret admin_password "${PROXYSQL_SECRETS_DIR:-/run/secrets}/proxysql_admin_password" || true
   stop_on_mistakes
-  admin_connect "${PROXYSQL_ADMIN_PORT:-6032}" "$admin_password"
+  admin_connect "${PROXYSQL_DATADIR:-/run/proxysql}/admin.sock" "$admin_password"
   admin_execute "REPLACE INTO mysql_users (username, password, default_hostgroup, transaction_persistent) VALUES ($(sql_string "$name"), $(sql_string "$password"), 10, 1)"
   admin_execute 'LOAD MYSQL USERS TO RUNTIME'
   log info "event=user name=$name"

@@ -1,4 +1,4 @@
-# A client for ProxySQL's admin interface in plain bash: an image of ProxySQL need not hold a MySQL client.
+# A client for ProxySQL's admin interface in bash, with Debian's basic perl for its Unix socket: an image of ProxySQL need not hold a MySQL client.
 # Comes in: statements that return no rows. Goes out: a failure and the server's message on stderr.
 # Must never put a password on a command line: bytes travel through pipes only.
 # Protocol: https://dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html (packets are hexadecimal text here)
@@ -19,18 +19,30 @@ sha1_hex() { local sum; sum=$(sha1sum); printf '%s' "${sum%% *}"; }
 # xor_hex A B
 xor_hex() { local at; for (( at = 0; at < ${#1}; at += 2 )); do printf '%02x' $(( 0x${1:at:2} ^ 0x${2:at:2} )); done; }
 
+# bytes between stdin, stdout and the Unix socket that the argument names
+# shellcheck disable=SC2016 # perl's variables
+relay='
+  my $server = IO::Socket::UNIX->new(Peer => $ARGV[0]) or exit 1;
+  my $both = IO::Select->new($server, \*STDIN);
+  for (;;) {
+    for my $from ($both->can_read) {
+      sysread($from, my $bytes, 65536) or exit;
+      syswrite($from == $server ? \*STDOUT : $server, $bytes);
+    }
+  }'
+
 # receive: the next packet into $packet.
 receive() {
   local header
-  header=$(head -c 4 <&"$admin" | hex)
+  header=$(head -c 4 <&"$from_admin" | hex)
   if (( ${#header} != 8 )); then log error "admin interface closed the connection"; return 1; fi
-  packet=$(head -c $((0x${header:4:2}${header:2:2}${header:0:2})) <&"$admin" | hex)
+  packet=$(head -c $((0x${header:4:2}${header:2:2}${header:0:2})) <&"$from_admin" | hex)
 }
 
 # transmit SEQUENCE DIGITS
 transmit() {
   local length=$((${#2} / 2))
-  unhex "$(printf '%02x%02x%02x%02x' $((length & 255)) $((length >> 8 & 255)) $((length >> 16)) "$1")$2" >&"$admin"
+  unhex "$(printf '%02x%02x%02x%02x' $((length & 255)) $((length >> 8 & 255)) $((length >> 16)) "$1")$2" >&"$to_admin"
 }
 
 # is_ok: whether $packet is an OK.
@@ -51,11 +63,13 @@ native_answer() {
   xor_hex "$once" "$(unhex "$2$twice" | sha1_hex)"
 }
 
-# admin_connect PORT PASSWORD: logs in as admin on this machine.
+# admin_connect SOCKET PASSWORD: logs in as admin on this machine.
 admin_connect() {
   local rest salt
-  { exec {admin}<> "/dev/tcp/127.0.0.1/$1"; } 2> /dev/null || { log error "admin interface does not listen on port $1"; return 1; }
-  receive || return 1
+  coproc perl -MIO::Socket::UNIX -MIO::Select -e "$relay" "$1"
+  # Subshells have no descriptors of a coprocess, but copies of them.
+  exec {from_admin}<&"${COPROC[0]}" {to_admin}>&"${COPROC[1]}"
+  receive || { log error "admin interface does not listen on $1"; return 1; }
   rest=${packet#0a}
   # The server's version ends with a zero byte: the first one at an even place.
   while [[ -n $rest && ${rest:0:2} != 00 ]]; do rest=${rest:2}; done

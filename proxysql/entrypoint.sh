@@ -20,11 +20,15 @@ number() {
   value[${1#PROXYSQL_}]=$((10#$given))
 }
 
-# server NAME DEFAULT: a setting that is HOST:PORT.
+# server NAME DEFAULT: a setting that is HOST:PORT or the path of a Unix socket, for which ProxySQL has port 0.
 server() {
   local given=${!1:-$2}
+  if [[ $given =~ ^/[A-Za-z0-9_./-]+$ ]]; then
+    value[${1}_HOST]=$given value[${1}_PORT]=0
+    return
+  fi
   if [[ ! $given =~ ^([A-Za-z0-9._-]+):([0-9]{1,5})$ ]] || (( 10#${BASH_REMATCH[2]} < 1 || 10#${BASH_REMATCH[2]} > 65535 )); then
-    mistake "$1=$given is not HOST:PORT"
+    mistake "$1=$given is not HOST:PORT or an absolute path"
     return
   fi
   value[${1}_HOST]=${BASH_REMATCH[1]}
@@ -57,11 +61,11 @@ settings() {
   if [[ -z ${mistakes[*]-} && ${value[MASTER_HOST]}:${value[MASTER_PORT]} == "${value[GATE_HOST]}:${value[GATE_PORT]}" ]]; then
     mistake "MASTER and GATE are the same server"
   fi
-  matching PROXYSQL_LISTEN 0.0.0.0:6033 '^[0-9.]+:[0-9]{1,5}$' 'ADDRESS:PORT'
+  matching PROXYSQL_LISTEN 0.0.0.0:6033 '^([0-9.]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}$' 'ADDRESS:PORT'
+  matching PROXYSQL_SOCKET '' '^(/[A-Za-z0-9_./-]+)?$' 'an absolute path'
   matching PROXYSQL_SERVER_VERSION 8.4.0 '^[0-9]+\.[0-9]+\.[0-9]+[A-Za-z0-9._-]*$' 'a version like 8.4.6'
   matching PROXYSQL_MONITOR_USER multimed_monitor '^[A-Za-z0-9_.-]{1,32}$' 'a user name'
   matching PROXYSQL_DATADIR /run/proxysql '^/[A-Za-z0-9_./-]+$' 'an absolute path'
-  number PROXYSQL_ADMIN_PORT 6032 1 65535
   number PROXYSQL_THREADS 2 1 128
   number PROXYSQL_MAX_CONNECTIONS 2048 1 1000000
   number PROXYSQL_MASTER_CONNECTIONS 500 1 100000
@@ -97,16 +101,27 @@ render() {
   (umask 077; rm -f "$1"; printf '%s\n' "$text" > "$1")
 }
 
+# check_port: ProxySQL would run on without a port that somebody else has.
+check_port() {
+  local listen=${value[LISTEN]}
+  ! (connect "$listen") 2> /dev/null || { log error "event=start $listen is in use already"; exit 1; }
+}
+
 main() {
   secrets=${PROXYSQL_SECRETS_DIR:-/run/secrets}
   settings
   stop_on_mistakes
+  # A further entry of ProxySQL's list.
+  value[SOCKET]=${value[SOCKET]:+;${value[SOCKET]}}
   if [[ ${1:-} == render ]]; then render "$2"; return; fi
+  check_port
 
   local datadir=${value[DATADIR]}
   (umask 077; mkdir -p "$datadir")
   render "$datadir/proxysql.cnf"
-  log info "event=start master=${value[MASTER_HOST]}:${value[MASTER_PORT]} gate=${value[GATE_HOST]}:${value[GATE_PORT]} users=$(grep -c "{ username=" "$datadir/proxysql.cnf" || true)"
+  log info "event=start master=${value[MASTER_HOST]}:${value[MASTER_PORT]} gate=${value[GATE_HOST]}:${value[GATE_PORT]} listen=${value[LISTEN]}${value[SOCKET]} users=$(grep -c "{ username=" "$datadir/proxysql.cnf" || true)"
+  # A descriptor for each connection, at least; some engines begin containers with 1024.
+  ulimit -S -n "$(ulimit -H -n)"
   # Without --initial ProxySQL reads the file only if it has no database of its own yet.
   exec proxysql -f --no-version-check --idle-threads --initial -D "$datadir" -c "$datadir/proxysql.cnf" "$@"
 }

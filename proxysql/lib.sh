@@ -9,6 +9,14 @@ LC_ALL=C
 # log LEVEL MESSAGE: one line on stderr.
 log() { printf '%s level=%s component=proxysql %s\n' "$(date -u +%FT%TZ)" "$1" "$2" >&2; }
 
+# connect ADDRESS:PORT: a connection as descriptor 3; where ProxySQL listens on all addresses, by the loopback one. No fork.
+connect() {
+  local address=${1%:*}
+  address=${address//[\[\]]/}
+  case $address in 0.0.0.0) address=127.0.0.1 ;; ::) address=::1 ;; esac
+  exec 3<> "/dev/tcp/$address/${1##*:}"
+}
+
 # Mistakes are collected, so that all are reported at once.
 mistakes=()
 # mistake MESSAGE

@@ -24,6 +24,10 @@ pub struct Config {
     pub users: HashMap<String, Choice>,
     /// For proxies that let clients share connections.
     pub proxy_listen: SocketAddr,
+    /// For the same on this host: a Unix socket.
+    pub proxy_socket: Option<PathBuf>,
+    /// Where listening sockets of the host are handed over.
+    pub handover: Option<PathBuf>,
     /// What each server gets at most, until an operator says otherwise.
     pub limits: Limits,
     /// How long a statement waits for its turn, or for a connection.
@@ -332,6 +336,8 @@ impl Config {
             listen: s.listen("GATE_LISTEN", "0.0.0.0:6034"),
             status_listen: s.listen("GATE_STATUS_LISTEN", "0.0.0.0:8080"),
             proxy_listen: s.listen("GATE_PROXY_LISTEN", "0.0.0.0:6035"),
+            proxy_socket: s.given("GATE_PROXY_SOCKET").map(PathBuf::from),
+            handover: s.given("GATE_HANDOVER").map(PathBuf::from),
             master: master(&mut s),
             satellites: s.addresses("GATE_SATELLITES", "satellite-1:3306,satellite-2:3306"),
             sockets: s.given("GATE_SOCKETS").map(PathBuf::from),

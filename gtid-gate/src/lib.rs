@@ -5,7 +5,8 @@
 //! - bytes: `packet` (framing), `wire` (pieces of packets), `parameters` (values beside a statement), `handshake`, `capability`,
 //!   `scramble`, `tls`
 //! - a connection itself: `net` (what the kernel is told), `timed` and `timeouts` (how long a client is waited for)
-//! - coming in: `server` (accept, drain), `login`, `login_limits` (floods, failures), `passwords`, `registry` (who is here), `session` (one client)
+//! - coming in: `listen` (sockets), `handover` (those of the host), `server` (accept, drain), `login`,
+//!   `login_limits` (floods, failures), `passwords`, `registry` (who is here), `session` (one client)
 //! - what a statement is: `classify`
 //! - going out: `backend` (one connection to a server), `response` (follows an answer while it passes)
 //! - where to: `policy` (what a read was promised), `gate` (the decision and the wait), `servers` (what is known), `server_position` (follows a satellite),
@@ -23,7 +24,9 @@ pub mod config;
 pub mod error;
 pub mod gate;
 pub mod gtid;
+pub mod handover;
 pub mod handshake;
+pub mod listen;
 pub mod login;
 pub mod login_limits;
 pub mod master_questions;

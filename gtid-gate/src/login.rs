@@ -1,8 +1,8 @@
 //! A client logs in.
 //!
 //! In: a fresh connection. Out: a client whose password the master has accepted, now or a short while ago.
-//! There is no list of passwords: the first time the client hands its password over (inside TLS, or encrypted with the
-//! gate's RSA key), and the gate logs in to the master with it. While it is kept, a proof is enough.
+//! There is no list of passwords: the first time the client hands its password over (inside TLS, by a Unix socket, or
+//! encrypted with the gate's RSA key), and the gate logs in to the master with it. While it is kept, a proof is enough.
 //! Must never: let anybody in whom the master has not, or say more about a failure than MySQL does.
 
 use crate::backend::{Backend, Socket, Wish};
@@ -10,7 +10,7 @@ use crate::capability as cap;
 use crate::error::{BackendError, PacketError, SqlError};
 use crate::handshake::{self, CACHING_SHA2, FirstAnswer, Greeting, Login, NONCE};
 use crate::login_limits;
-use crate::packet::Conn;
+use crate::packet::{Conn, Stream};
 use crate::scramble::{self, Password};
 use crate::shared::Shared;
 use crate::timed::Timed;
@@ -31,8 +31,10 @@ const FULL_EXCHANGE: [u8; 2] = [1, 4];
 pub struct Client {
     pub conn: Conn,
     pub host: String,
-    /// TLS is on: a password may come in clear text.
+    /// TLS is on.
     pub secure: bool,
+    /// It came by a Unix socket.
+    pub local: bool,
     pub capabilities: u32,
     /// A proxy's, whose clients it lets in itself: their failures are its own business.
     pub is_proxy: bool,
@@ -51,6 +53,22 @@ impl Client {
     fn failed(&self, shared: &Shared) {
         if let Some(source) = self.source() {
             shared.login_limits.failed(source);
+        }
+    }
+}
+
+impl Client {
+    pub fn new(stream: impl Stream + 'static, host: String, local: bool) -> Self {
+        let timeouts = Arc::new(Timeouts::default());
+        Self {
+            conn: Conn::new(Timed::new(stream, timeouts.clone())),
+            host,
+            secure: false,
+            local,
+            capabilities: 0,
+            is_proxy: false,
+            timeouts,
+            waited: Duration::ZERO,
         }
     }
 }
@@ -258,7 +276,9 @@ async fn full_exchange(
     }
     client.conn.send(&FULL_EXCHANGE).await?;
     let mut answer = Password::new(client.conn.packet(handshake::MAX_PACKET).await?.to_vec());
-    if !client.secure {
+    // By a Unix socket a password comes in clear text, as within TLS; only a client that does not know that asks for the key.
+    let is_clear = client.secure || client.local && answer.as_slice() != [PUBLIC_KEY_REQUEST];
+    if !is_clear {
         if answer.as_slice() == [PUBLIC_KEY_REQUEST] {
             let mut key = vec![1];
             key.extend_from_slice(&shared.exchange_key.public_pem);

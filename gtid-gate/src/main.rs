@@ -1,16 +1,21 @@
-//! gtid-gate: see the library. Without argument it serves; with one it asks a running one (`operate`).
+//! gtid-gate: see the library. Without argument it serves; as `hold-port` it binds the host's port for another (`handover`);
+//! with any other argument it asks a running one (`operate`).
 //!
 //! Exit status: 0 stopped on request or done, 1 could not start or was refused, 64 wrong settings or usage.
 #![forbid(unsafe_code)]
 
 use gtid_gate::config::Config;
-use gtid_gate::{operate, start};
+use gtid_gate::{handover, operate, start};
 use std::process::ExitCode;
 
 const USAGE: u8 = 64;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments == ["hold-port"] {
+        let settings = handover::Settings::read(&|name| std::env::var(name).ok());
+        return settings.map_or_else(|mistakes| wrong(&mistakes), |s| start::hold_port(&s));
+    }
     if !arguments.is_empty() {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         return operate::run(&arguments).unwrap_or_else(|| {
@@ -20,11 +25,13 @@ fn main() -> ExitCode {
     }
     match Config::from_environment() {
         Ok(config) => start::serve(config),
-        Err(mistakes) => {
-            mistakes
-                .iter()
-                .for_each(|mistake| eprintln!("gtid-gate: {mistake}"));
-            ExitCode::from(USAGE)
-        }
+        Err(mistakes) => wrong(&mistakes),
     }
+}
+
+fn wrong(settings: &[String]) -> ExitCode {
+    settings
+        .iter()
+        .for_each(|mistake| eprintln!("gtid-gate: {mistake}"));
+    ExitCode::from(USAGE)
 }

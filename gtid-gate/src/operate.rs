@@ -9,6 +9,7 @@ use std::time::Duration;
 
 pub const USAGE: &str =
     "usage: gtid-gate                  serve; settings come from the environment
+       gtid-gate hold-port        in the host's network: bind what a gate in a container's network accepts on
        gtid-gate health           is the running gate ready?
        gtid-gate servers          the servers as the gate sees them
        gtid-gate add HOST:PORT    a satellite more

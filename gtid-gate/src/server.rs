@@ -1,28 +1,29 @@
 //! Accepts clients until told to stop, then lets them finish.
 //!
-//! In: a bound listener and a signal to stop. Out: sessions. Must never: let one client's trouble reach another.
+//! In: a listening socket and a signal to stop. Out: sessions. Must never: let one client's trouble reach another, or wait
+//! for anything but the next client while it accepts.
 
 use crate::error::SqlError;
-use crate::net;
-use crate::packet::Conn;
+use crate::listen::{Caller, Listener, Reserve, Trouble};
 use crate::session;
 use crate::shared::{Shared, told_to_stop};
 use crate::wire;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 /// Runs until `shared.draining` says stop; then waits for sessions, at most the configured time.
 /// `shared_by_clients`: who connects here is a proxy that lets many clients share a connection.
-pub async fn run(listener: TcpListener, shared: Arc<Shared>, shared_by_clients: bool) {
+pub async fn run(listener: Listener, shared: Arc<Shared>, shared_by_clients: bool) {
     let mut sessions = JoinSet::new();
     let draining = shared.draining.clone();
+    let too_many = wire::err_packet(&SqlError::too_many_connections());
+    let mut reserve = Reserve::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => accept(stream, &shared, shared_by_clients, &mut sessions),
-                Err(error) => out_of_resources(&error).await,
+                Ok(caller) => accept(caller, &shared, shared_by_clients, &too_many, &mut sessions),
+                Err(error) => not_accepted(&error, &listener, &mut reserve, &too_many).await,
             },
             _ = sessions.join_next(), if !sessions.is_empty() => {}
             () = told_to_stop(draining.clone()) => break,
@@ -43,32 +44,40 @@ pub async fn run(listener: TcpListener, shared: Arc<Shared>, shared_by_clients: 
 }
 
 fn accept(
-    stream: TcpStream,
+    caller: Caller,
     shared: &Arc<Shared>,
     shared_by_clients: bool,
+    too_many: &[u8],
     sessions: &mut JoinSet<()>,
 ) {
-    if let Err(error) = net::tune(&stream) {
-        tracing::debug!(%error, "client gone at once");
-        return;
-    }
     let is_full = shared.sessions.available_permits() == 0;
-    match shared.login_limits.place().filter(|_| !is_full) {
-        Some(place) => {
-            let shared = shared.clone();
-            sessions.spawn(session::serve(stream, shared, shared_by_clients, place))
-        }
-        None => sessions.spawn(too_many(stream)),
+    let Some(place) = shared.login_limits.place().filter(|_| !is_full) else {
+        shared.metrics.logins.with_label_values(&["too_many"]).inc();
+        return caller.refuse(too_many);
     };
+    match caller.into_client() {
+        Ok(client) => {
+            let shared = shared.clone();
+            sessions.spawn(session::serve(client, shared, shared_by_clients, place));
+        }
+        Err(error) => tracing::debug!(%error, "client gone at once"),
+    }
 }
 
-async fn too_many(stream: TcpStream) {
-    let error = SqlError::too_many_connections();
-    Conn::new(stream).say_last(&wire::err_packet(&error)).await;
-}
-
-/// Out of file descriptors and the like: others must be able to end first.
-async fn out_of_resources(error: &std::io::Error) {
-    tracing::warn!(%error, "accept failed");
-    tokio::time::sleep(Duration::from_millis(50)).await;
+/// Whoever waits when no descriptor is free is refused, too, instead of waiting for others to end.
+async fn not_accepted(
+    error: &std::io::Error,
+    listener: &Listener,
+    reserve: &mut Reserve,
+    too_many: &[u8],
+) {
+    let refused = match Trouble::of(error) {
+        Trouble::OfOneClient => return tracing::debug!(%error, "client gone at once"),
+        Trouble::OutOfDescriptors => reserve.refuse_one(listener, too_many),
+        Trouble::OutOfResources => false,
+    };
+    if !refused {
+        tracing::warn!(%error, "accept failed");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }

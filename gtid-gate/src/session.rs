@@ -30,14 +30,12 @@ use crate::classify::{Encoding, Ties};
 use crate::error::{BackendError, PacketError, SqlError};
 use crate::gate::{MasterLeave, Told};
 use crate::login::{self, Account, Client, LoginError};
-use crate::packet::Conn;
 use crate::policy::{Choice, Level, Policy};
 use crate::registry::Entry;
 use crate::scramble::Password;
 use crate::servers::{Open, Place, Role, Server};
 use crate::shared::Shared;
-use crate::timed::Timed;
-use crate::timeouts::{Phase, Timeouts};
+use crate::timeouts::Phase;
 use crate::wire;
 use held::Held;
 use keep_alive::KeepAlive;
@@ -48,8 +46,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Poll;
-use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 
 /// Why a command has no ordinary answer.
@@ -118,27 +114,14 @@ pub(crate) struct Session {
 
 /// Serves one client until it leaves, is killed, or the gate stops. `login_place`: taken until the client is logged in.
 pub async fn serve(
-    stream: TcpStream,
+    mut client: Client,
     shared: Arc<Shared>,
     shared_by_clients: bool,
     login_place: OwnedSemaphorePermit,
 ) {
-    let host = stream.peer_addr().map_or_else(
-        |_| "unknown".to_owned(),
-        |a| a.ip().to_canonical().to_string(),
-    );
+    client.is_proxy = shared_by_clients;
     let entry = shared.registry.add();
     shared.metrics.sessions.inc();
-    let timeouts = Arc::new(Timeouts::default());
-    let mut client = Client {
-        conn: Conn::new(Timed::new(stream, timeouts.clone())),
-        timeouts,
-        waited: Duration::ZERO,
-        host,
-        secure: false,
-        capabilities: 0,
-        is_proxy: shared_by_clients,
-    };
     let within = shared.config.login_timeout;
     let logging_in = async {
         tokio::select! {

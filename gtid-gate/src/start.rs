@@ -4,6 +4,8 @@
 
 use crate::config::Config;
 use crate::gate::Gate;
+use crate::handover::{self, Held};
+use crate::listen::{Listener, raise_descriptor_limit};
 use crate::login_limits::LoginLimits;
 use crate::master_questions::MasterQuestions;
 use crate::metrics::Metrics;
@@ -17,24 +19,20 @@ use crate::timeouts::Defaults;
 use crate::tls::{ExchangeKey, acceptor, connector};
 use crate::{admin, server};
 use std::error::Error;
-use std::net::SocketAddr;
+use std::fs::File;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
 
 /// After this long a connection between two sessions is not needed.
 const UNNEEDED: Duration = Duration::from_secs(5);
 
 pub fn serve(config: Config) -> ExitCode {
-    let filter = tracing_subscriber::EnvFilter::new(&config.log);
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_target(false)
-        .with_ansi(false)
-        .init();
+    log_as(&config.log);
+    raise_descriptor_limit();
     let patience = Patience::default();
     let asked = patience.clone();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -42,10 +40,39 @@ pub fn serve(config: Config) -> ExitCode {
         .on_thread_park(move || asked.heed())
         .enable_all()
         .build();
-    let outcome = match runtime {
+    exit_code(match runtime {
         Ok(runtime) => runtime.block_on(run(config, patience)),
         Err(error) => Err(error.into()),
+    })
+}
+
+/// In the host's network: binds what the gate asks for, until told to stop.
+pub fn hold_port(settings: &handover::Settings) -> ExitCode {
+    log_as("info");
+    let holding = async {
+        tokio::select! {
+            ended = handover::serve(settings) => Ok(ended?),
+            stop = stop_requested() => Ok(stop?),
+        }
     };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    exit_code(match runtime {
+        Ok(runtime) => runtime.block_on(holding),
+        Err(error) => Err(error.into()),
+    })
+}
+
+fn log_as(filter: &str) {
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
+        .with_target(false)
+        .with_ansi(false)
+        .init();
+}
+
+fn exit_code(outcome: Result<(), Box<dyn Error>>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -56,33 +83,71 @@ pub fn serve(config: Config) -> ExitCode {
 }
 
 async fn run(config: Config, patience: Patience) -> Result<(), Box<dyn Error>> {
-    let clients = listen(config.listen).await?;
-    let proxies = listen(config.proxy_listen).await?;
-    let status = listen(config.status_listen).await?;
+    let doors = open_doors(&config).await?;
+    let address = config.status_listen;
+    let status = tokio::net::TcpListener::bind(address).await;
+    let status = status.map_err(|error| cannot_listen(&address, &error))?;
     let (stop, draining) = watch::channel(false);
     let shared = Arc::new(assemble(config, draining)?);
-    tracing::info!(listen = %clients.local_addr()?, proxies = %proxies.local_addr()?, status = %status.local_addr()?, "serving");
+    for listener in &doors.clients {
+        tracing::info!(clients = %listener, "listening");
+    }
+    for listener in &doors.proxies {
+        tracing::info!(proxies = %listener, "listening");
+    }
+    tracing::info!(status = %status.local_addr()?, "serving");
     let http = tokio::spawn(admin::run(status, shared.clone()));
     tokio::spawn(close_idle(shared.clone()));
     tokio::spawn(patience.follow(shared.clone()));
     tokio::spawn(tell_of_losses(shared.clone()));
     tokio::spawn(follow_timeouts(shared.clone()));
-    let serving = tokio::spawn(server::run(clients, shared.clone(), false));
-    let serving_proxies = tokio::spawn(server::run(proxies, shared.clone(), true));
+    let mut serving = JoinSet::new();
+    for listener in doors.clients {
+        serving.spawn(server::run(listener, shared.clone(), false));
+    }
+    for listener in doors.proxies {
+        serving.spawn(server::run(listener, shared.clone(), true));
+    }
     stop_requested().await?;
     tracing::info!("stopping");
     stop.send_replace(true);
     shared.registry.stop();
-    serving.await?;
-    serving_proxies.await?;
+    serving.join_all().await;
     http.abort();
     Ok(())
 }
 
-async fn listen(address: SocketAddr) -> Result<TcpListener, String> {
-    TcpListener::bind(address)
-        .await
-        .map_err(|error| format!("cannot listen on {address}: {error}"))
+/// Where clients connect, and proxies that let clients share connections.
+struct Doors {
+    clients: Vec<Listener>,
+    proxies: Vec<Listener>,
+    _lock: Option<File>,
+}
+
+async fn open_doors(config: &Config) -> Result<Doors, Box<dyn Error>> {
+    let tcp = |address| Listener::tcp(address).map_err(|error| cannot_listen(&address, &error));
+    let mut doors = Doors {
+        clients: vec![tcp(config.listen)?],
+        proxies: vec![tcp(config.proxy_listen)?],
+        _lock: None,
+    };
+    if let Some(path) = &config.proxy_socket {
+        let socket = Listener::unix(path).await;
+        doors
+            .proxies
+            .push(socket.map_err(|error| cannot_listen(&path.display(), &error))?);
+    }
+    if let Some(path) = config.handover.clone() {
+        let Held { listeners, lock } =
+            tokio::task::spawn_blocking(move || handover::ask(&path)).await??;
+        doors.clients.extend(listeners);
+        doors._lock = lock;
+    }
+    Ok(doors)
+}
+
+fn cannot_listen(address: &dyn std::fmt::Display, error: &std::io::Error) -> String {
+    format!("cannot listen on {address}: {error}")
 }
 
 /// Makes all parts and starts those that follow servers.

@@ -11,6 +11,7 @@ stack_settings() {
   export COMPOSE_PROJECT_NAME=$1 BENCH_STATE=$bench_state SECRETS_DIR=$bench_state/secrets OVERRIDE_FILE=$bench_state/override.yml
   export COMPOSE_FILE=$root/docker-compose.yml:$OVERRIDE_FILE:$root/$4
   export BIND_ADDRESS=127.0.0.1 FRONT_PORT=$port GATE_PORT=$((port + 1)) STATUS_PORT=$((port + 2)) SATELLITES=$3
+  export SOCKET_DIR=/run/$1
 }
 
 # wake: what must happen before the stack can be removed; a bench that needs it defines its own.

@@ -26,7 +26,11 @@ def secret_values(stack):
 
 def test_only_front_door_gate_and_status_are_published_on_loopback(stack, config):
     published = {(service, port["host_ip"], port["target"]) for service, each in config.items() for port in each.get("ports", [])}
-    assert published == {("gate", "127.0.0.1", 6034), ("gate", "127.0.0.1", 8080), ("proxysql", "127.0.0.1", 6033)}
+    assert published == {("gate", "127.0.0.1", 8080)}
+    on_host = {service for service, each in config.items() if each.get("network_mode") == "host"}
+    assert on_host == {"gate-port", "proxysql"}
+    assert config["gate-port"]["environment"]["GATE_HOST_ADDRESS"] == f"127.0.0.1:{stack.gate_port}"
+    assert config["proxysql"]["environment"]["PROXYSQL_LISTEN"] == f"127.0.0.1:{stack.front_port}"
 
 
 @pytest.mark.parametrize("dockerfile", ["Dockerfile", "Dockerfile.packages"])

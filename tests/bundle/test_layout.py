@@ -112,11 +112,11 @@ def test_the_override_file_is_valid_compose(layout, satellites, monkeypatch):
 def test_every_mistake_is_reported_at_once(layout):
     status, _, _, err, override = layout(
         4, SATELLITES="0", SATELLITE_TMPFS="4g", MASTER_MEMORY="lots", GATE_PORT="99999x", STATUS_PORT=os.environ["FRONT_PORT"],
-        MASTER_CPUS="7", GATE_CPUS="1..2", GATE_WAIT_MS="soon",
+        MASTER_CPUS="7", GATE_CPUS="1..2", GATE_WAIT_MS="soon", BIND_ADDRESS="everywhere", SOCKET_DIR="here",
         GATE_CONSISTENCY="stong", GATE_AFTER_WAIT="retry")
     assert status == 64
     for name in ("SATELLITES", "SATELLITE_MEMORY", "MASTER_MEMORY", "GATE_PORT", "STATUS_PORT", "MASTER_CPUS", "GATE_CPUS",
-                 "GATE_WAIT_MS", "GATE_CONSISTENCY", "GATE_AFTER_WAIT"):
+                 "GATE_WAIT_MS", "GATE_CONSISTENCY", "GATE_AFTER_WAIT", "BIND_ADDRESS", "SOCKET_DIR"):
         assert f"setting: {name}=" in err, f"{name} is not among the mistakes:\n{err}"
     assert not override.exists(), "nothing is written when something is wrong"
 

@@ -6,7 +6,7 @@ import frontdoor
 
 
 @pytest.fixture(scope="session")
-def servers():
+def servers(tmp_path_factory):
     """Two MySQLs: the master, and one that stands where the gate stands (a complete MySQL server to ProxySQL)."""
     mysql_image = frontdoor.image("mysql-master")
     if not mysql_image:
@@ -14,9 +14,11 @@ def servers():
     if not (frontdoor.proxysql_binary() or frontdoor.image("proxysql")):
         pytest.skip("no ProxySQL on this machine: neither PROXYSQL_BINARY, nor proxysql on PATH, nor its image")
     started = []
+    # As in the stack, ProxySQL reaches both over Unix sockets.
+    sockets = tmp_path_factory.mktemp("s")
     try:
         for role in ("master", "gate"):
-            started.append(frontdoor.MySQL(role, mysql_image))
+            started.append(frontdoor.MySQL(role, mysql_image, sockets))
         for server in started:
             server.prepare()
         yield started

@@ -76,21 +76,19 @@ def sql_text(text):
 class MySQL:
     """A throw-away MySQL in a container; its table d.whoami says which server answered."""
 
-    def __init__(self, role, mysql_image):
+    def __init__(self, role, mysql_image, sockets):
         self.role = role
+        self.socket = sockets / f"{role}.sock"
         self.name = f"multimed-test-proxysql-{os.getpid()}-{role}"
         script = (
             "d=/tmp/data; mysqld --no-defaults --user=root --initialize-insecure --datadir=$d"
-            " && exec mysqld --no-defaults --user=root --datadir=$d --socket=/tmp/mysql.sock --pid-file=/tmp/mysql.pid"
+            f" && exec mysqld --no-defaults --user=root --datadir=$d --socket={self.socket} --pid-file=/tmp/mysql.pid"
             " --skip-name-resolve --secure-file-priv=NULL --mysqlx=OFF --innodb-buffer-pool-size=64M --performance-schema=OFF"
         )
-        run("docker", "run", "-d", "--name", self.name, "--tmpfs", "/tmp", "--entrypoint", "sh", mysql_image, "-c", script)
-        self.address = run(
-            "docker", "inspect", "-f", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", self.name
-        ).stdout.strip()
+        run("docker", "run", "-d", "--name", self.name, "--tmpfs", "/tmp", "-v", f"{sockets}:{sockets}", "--entrypoint", "sh", mysql_image, "-c", script)
 
     def client(self, statements, check):
-        command = ("docker", "exec", "-i", self.name, "mysql", "-uroot", "-S/tmp/mysql.sock", "-N", "--default-character-set=utf8mb4")
+        command = ("docker", "exec", "-i", self.name, "mysql", "-uroot", f"-S{self.socket}", "-N", "--default-character-set=utf8mb4")
         return run(*command, text=statements, check=check)
 
     def sql(self, statements):
@@ -140,7 +138,8 @@ class FrontDoor:
 
     def __init__(self, folder, master, gate):
         self.secrets = write_secrets(folder / "secrets")
-        self.settings = {"MASTER": f"{master.address}:3306", "GATE": f"{gate.address}:3306"}
+        self.sockets = master.socket.parent
+        self.settings = {"MASTER": str(master.socket), "GATE": str(gate.socket), "PROXYSQL_SOCKET": str(self.sockets / "proxysql.sock")}
         self.log = folder / "log"
         self.container = self.process = None
         found = None if proxysql_binary() else image("proxysql")
@@ -153,7 +152,7 @@ class FrontDoor:
     def start_container(self, name):
         self.container = f"multimed-test-proxysql-{os.getpid()}-door"
         settings = [part for key, value in self.settings.items() for part in ("-e", f"{key}={value}")]
-        run("docker", "run", "-d", "--name", self.container, "-v", f"{self.secrets}:/run/secrets:ro", *settings, name)
+        run("docker", "run", "-d", "--name", self.container, "-v", f"{self.secrets}:/run/secrets:ro", "-v", f"{self.sockets}:{self.sockets}", *settings, name)
         self.address, self.port = run("docker", "inspect", "-f", "{{.NetworkSettings.IPAddress}}", self.container).stdout.strip(), 6033
 
     def start_process(self, folder):
@@ -165,7 +164,6 @@ class FrontDoor:
             "PROXYSQL_SECRETS_DIR": str(self.secrets),
             "PROXYSQL_DATADIR": str(folder / "data"),
             "PROXYSQL_LISTEN": f"127.0.0.1:{self.port}",
-            "PROXYSQL_ADMIN_PORT": str(free_port()),
         }
         with self.log.open("wb") as log:
             self.process = subprocess.Popen([FOLDER / "entrypoint.sh"], env=self.settings, stdout=log, stderr=log)

@@ -50,11 +50,25 @@ def test_settings_reach_the_file(tmp_path):
         assert line in text
 
 
+def test_servers_and_clients_can_be_reached_by_unix_sockets(tmp_path):
+    _, target = render(tmp_path, MASTER="/sockets/master.sock", GATE="/sockets/gate-proxy.sock", PROXYSQL_SOCKET="/clients/proxysql.sock",
+                       PROXYSQL_LISTEN="[::1]:7033")
+    text = target.read_text()
+    for line in ('address="/sockets/master.sock", port=0', 'address="/sockets/gate-proxy.sock", port=0',
+                 'interfaces="[::1]:7033;/clients/proxysql.sock"'):
+        assert line in text
+
+
+def test_the_admin_interface_has_no_port(tmp_path):
+    _, target = render(tmp_path)
+    assert 'mysql_ifaces="/run/proxysql/admin.sock"' in target.read_text()
+
+
 def test_all_mistakes_are_reported_at_once(tmp_path):
     shown = refused(
-        tmp_path, "MASTER=master", "GATE=gate:0", "PROXYSQL_THREADS=many", "PROXYSQL_MAX_CONNECTIONS=0", "PROXYSQL_SERVER_VERSION=new",
+        tmp_path, "MASTER=master", "GATE=gate:0", "PROXYSQL_SOCKET=clients", "PROXYSQL_THREADS=many", "PROXYSQL_MAX_CONNECTIONS=0", "PROXYSQL_SERVER_VERSION=new",
         "monitor_password is missing", "proxysql_admin_password is empty", "single quote", "user name 'a b'", "several lines",
-        MASTER="master", GATE="gate:0", PROXYSQL_THREADS="many", PROXYSQL_MAX_CONNECTIONS="0", PROXYSQL_SERVER_VERSION="new",
+        MASTER="master", GATE="gate:0", PROXYSQL_SOCKET="clients", PROXYSQL_THREADS="many", PROXYSQL_MAX_CONNECTIONS="0", PROXYSQL_SERVER_VERSION="new",
         files={"monitor_password": None, "proxysql_admin_password": "\n"},
         users={"quote": "its'secret", "a b": "x", "lines": "one\nsecret"},
     )

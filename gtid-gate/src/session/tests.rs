@@ -4,7 +4,7 @@ use super::*;
 use crate::backend::{COM_QUERY, COM_QUIT};
 use crate::config::Config;
 use crate::handshake::{CACHING_SHA2, Greeting, MAX_PACKET};
-use crate::packet::MAX_PAYLOAD;
+use crate::packet::{Conn, MAX_PAYLOAD};
 use crate::start::assemble;
 use std::time::Duration;
 use tokio::io::DuplexStream;
@@ -98,16 +98,10 @@ async fn session(answer: Answer, room: usize) -> (Arc<Entry>, Conn, JoinHandle<(
 }
 
 fn client(near: DuplexStream) -> Client {
-    let timeouts = Arc::new(Timeouts::default());
-    Client {
-        conn: Conn::new(Timed::new(near, timeouts.clone())),
-        timeouts,
-        waited: Duration::ZERO,
-        host: "here".into(),
-        secure: false,
-        is_proxy: false,
-        capabilities: capability::REQUIRED | capability::DEPRECATE_EOF | capability::LOCAL_FILES,
-    }
+    let mut client = Client::new(near, "here".into(), false);
+    client.capabilities =
+        capability::REQUIRED | capability::DEPRECATE_EOF | capability::LOCAL_FILES;
+    client
 }
 
 fn account() -> Account {

@@ -34,16 +34,8 @@ pub(super) fn shared(settings: &[(&str, &str)]) -> Arc<Shared> {
 }
 
 pub(super) fn new_session(shared: &Arc<Shared>, client: DuplexStream) -> Session {
-    let timeouts = Arc::new(Timeouts::default());
-    let client = Client {
-        conn: Conn::new(Timed::new(client, timeouts.clone())),
-        timeouts,
-        host: "test".to_owned(),
-        secure: false,
-        is_proxy: false,
-        capabilities: cap::FOR_QUESTIONS | cap::REQUIRED | cap::LOCAL_FILES,
-        waited: Duration::ZERO,
-    };
+    let mut client = Client::new(client, "test".to_owned(), false);
+    client.capabilities = cap::FOR_QUESTIONS | cap::REQUIRED | cap::LOCAL_FILES;
     let account = Account {
         user: "app".to_owned(),
         account: Arc::from("app@%"),
