@@ -101,13 +101,17 @@ fn connected(path: &Path) -> UnixStream {
 
 /// What a server says first: a greeting, or the error of this code.
 fn first_words(stream: &mut impl Read) -> Result<(), u16> {
+    read_first(stream).expect("an answer in time")
+}
+
+fn read_first(stream: &mut impl Read) -> std::io::Result<Result<(), u16>> {
     let mut bytes = [0; 7];
-    stream.read_exact(&mut bytes).expect("an answer in time");
-    match bytes[4] {
+    stream.read_exact(&mut bytes)?;
+    Ok(match bytes[4] {
         GREETING => Ok(()),
         ERROR => Err(u16::from_le_bytes([bytes[5], bytes[6]])),
         other => panic!("neither greeting nor error: {other}"),
-    }
+    })
 }
 
 /// What so many clients at once are told; they all stay until all have been told.
@@ -197,8 +201,10 @@ fn free_port() -> u16 {
         .port()
 }
 
+/// Whoever connects while the port is bound but not yet handed over may be cut off.
 fn greeted(port: u16) -> Option<()> {
-    first_words(&mut TcpStream::connect(("127.0.0.1", port)).ok()?).ok()
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    read_first(&mut stream).ok()?.ok()
 }
 
 #[test]
