@@ -17,7 +17,7 @@ mod statement;
 mod ties;
 mod tokens;
 pub use encoding::Encoding;
-pub use ties::{FoundRows, Ties};
+pub use ties::{ABOUT_ITSELF, FoundRows, Ties};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Class {

@@ -80,7 +80,6 @@ const ABOUT_SESSION: &[&str] = &[
     "is_used_lock",
     "load_file",
     "master_pos_wait",
-    "mysql_query_attribute_string",
     "ps_current_thread_id",
     "ps_thread_id",
     "release_all_locks",
@@ -96,6 +95,9 @@ const ABOUT_SESSION: &[&str] = &[
     "uuid_short",
     "wait_for_executed_gtid_set",
 ];
+
+/// About the statement itself: its attributes go with it to any server.
+pub const ABOUT_ITSELF: &str = "mysql_query_attribute_string";
 
 pub fn ties(class: &Class, tokens: &Tokens) -> Ties {
     let mut ties = Ties {
@@ -151,6 +153,7 @@ fn token(tokens: &Tokens, at: usize, ties: &mut Ties) {
         }
         _ if ABOUT_LAST.contains(&name) => ties.about_last = true,
         _ if called && ABOUT_SESSION.contains(&name) => ties.about_session = true,
+        ABOUT_ITSELF if called => {}
         _ if called => ties.reads |= after_dot(tokens, at) || !functions::is_harmless(name),
         _ => {}
     }

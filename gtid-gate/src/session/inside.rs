@@ -3,7 +3,7 @@
 //! In: a statement and why it is no plain read. Out: where it belongs. Must never: send a change to a satellite.
 
 use super::route::Known;
-use crate::classify::{Class, Ties};
+use crate::classify::{ABOUT_ITSELF, Class, Ties};
 
 /// Where a statement that is not a plain read belongs, inside a read-only transaction on a satellite.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,9 +31,11 @@ pub(super) fn inside(known: &Known, sql: &str) -> Inside {
     let is = |words: &[&str]| words.iter().any(|w| word.eq_ignore_ascii_case(w));
     let computes = is(&["select", "do", "get"]);
     let pins = matches!(known.class, Class::Pin(_));
+    // Satellites may lack the component that knows this function; a table they have.
+    let on_master = about_session || pins || mentions(sql, ABOUT_ITSELF);
     if is(CHANGES) {
         Inside::Change
-    } else if is(&["show"]) && !pins || computes && (about_session || pins) && !reads {
+    } else if is(&["show"]) && !pins || computes && on_master && !reads {
         Inside::Master
     } else if about_session || pins {
         Inside::Refused
@@ -117,6 +119,10 @@ mod tests {
             ("SELECT a FROM t FOR UPDATE", Inside::Refused),
             ("CALL p()", Inside::Refused),
             ("SELECT f(a) FROM t", Inside::Satellite),
+            (
+                "SELECT mysql_query_attribute_string('a') FROM t",
+                Inside::Satellite,
+            ),
             ("DO f(1)", Inside::Satellite),
         ] {
             let known = Known::of(classify::understand(sql)).ok().unwrap();
