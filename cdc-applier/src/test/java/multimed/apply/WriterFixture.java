@@ -14,7 +14,7 @@ final class WriterFixture implements AutoCloseable {
     private long committed;
 
     WriterFixture(TestMysql satellite) throws SQLException {
-        ApplyConfig config = ApplyConfig.from(Map.of("SATELLITE_HOST", satellite.address(), "APPLIER_USER", TestMysql.USER,
+        ApplyConfig config = ApplyConfig.from(Map.of("LOG_AUTHENTICATION", "off", "SATELLITE_HOST", satellite.address(), "APPLIER_USER", TestMysql.USER,
                 "APPLIER_PASSWORD", TestMysql.PASSWORD));
         session = new SatelliteConnector(new Address(satellite.address(), 3306), TestMysql.USER, TestMysql.PASSWORD).open();
         writer = new TransactionWriter(session, config, new RowFilter(0), part -> committed++, () -> { });
