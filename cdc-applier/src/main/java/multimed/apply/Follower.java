@@ -135,23 +135,13 @@ final class Follower implements AutoCloseable {
 
     private void accept(ConsumerRecord<byte[], byte[]> record) throws SQLException, ApplyFailure, InterruptedException {
         try {
-            for (LogEvent event : read(record)) {
+            for (LogEvent event : assembler.read(record)) {
                 act(event, record);
             }
         } catch (LogBrokenException e) {
             drain();
             throw broken(record, e.getMessage());
         }
-    }
-
-    private List<LogEvent> read(ConsumerRecord<byte[], byte[]> record) {
-        LogRecord parsed;
-        try {
-            parsed = LogTopic.parse(record);
-        } catch (LogBrokenException e) {
-            return assembler.unreadable(e.getMessage(), record.offset());
-        }
-        return assembler.accept(parsed, record.offset());
     }
 
     /** A clone that has the record's transaction, and the one before it, starts behind the broken place. */

@@ -137,7 +137,7 @@ final class LogTail implements AutoCloseable {
         Broken broken;
 
         void see(ConsumerRecord<byte[], byte[]> record) {
-            for (LogEvent event : read(record)) {
+            for (LogEvent event : assembler.read(record)) {
                 if (event instanceof EpochStarted started) {
                     set = set.union(started.before());
                     broken = null;
@@ -147,16 +147,6 @@ final class LogTail implements AutoCloseable {
                     broken = breach;
                 }
             }
-        }
-
-        private List<LogEvent> read(ConsumerRecord<byte[], byte[]> record) {
-            LogRecord parsed;
-            try {
-                parsed = LogTopic.parse(record);
-            } catch (LogBrokenException e) {
-                return assembler.unreadable(e.getMessage(), record.offset());
-            }
-            return assembler.accept(parsed, record.offset());
         }
     }
 

@@ -10,6 +10,7 @@ import multimed.log.LogEvent.Part;
 import multimed.log.proto.LogRecord;
 import multimed.log.proto.LogRecord.BodyCase;
 import multimed.log.proto.Raw;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
  * In: the log's records, one by one, in offset order from any offset. Out: {@link LogEvent}s. Pure: no I/O, no clock.
@@ -34,6 +35,17 @@ public final class RecordAssembler {
     /** An epoch was seen to follow another, so that the one in force is known; a reader may have begun among records of a replaced capture. */
     private boolean certain;
     private boolean broken;
+
+    /** What a record of the topic means to a reader, also one that cannot be parsed. */
+    public List<LogEvent> read(ConsumerRecord<byte[], byte[]> record) {
+        LogRecord parsed;
+        try {
+            parsed = LogTopic.parse(record);
+        } catch (LogBrokenException e) {
+            return unreadable(e.getMessage(), record.offset());
+        }
+        return accept(parsed, record.offset());
+    }
 
     /** What the record means to a reader. */
     public List<LogEvent> accept(LogRecord record, long offset) {
