@@ -97,6 +97,7 @@ impl From<PacketError> for LoginError {
         match error {
             PacketError::Io(_) | PacketError::Unread => Self::Gone(error),
             PacketError::TooLarge(_) => Self::Refused(SqlError::packet_too_large()),
+            PacketError::Full(full) => Self::Refused(SqlError::memory(full)),
             PacketError::OutOfOrder | PacketError::Malformed(_) => {
                 Self::Refused(SqlError::handshake())
             }

@@ -3,7 +3,8 @@
 //! What is not known is answered with an error and changes nothing.
 
 use super::held::Held;
-use super::prepared::{COM_STMT_PREPARE, COM_STMT_SEND_LONG_DATA};
+use super::long_data::{COM_STMT_SEND_LONG_DATA, Target};
+use super::prepared::COM_STMT_PREPARE;
 use super::relay::Answer;
 use super::route::Known;
 use super::run::bounded;
@@ -179,6 +180,8 @@ impl Session {
 
     async fn prepare(&mut self, request: Request) -> Result<(), Fault> {
         let payload = self.gather(request).await?;
+        let held = self.statements.hold(payload.len());
+        let held = held.map_err(SqlError::memory)?;
         let known = Arc::new(self.understand(&payload[1..]).await?);
         let id = self.statements.new_id();
         let database = self.state.database.as_deref();
@@ -190,7 +193,7 @@ impl Session {
         let key = text.key;
         let mut work = Work::Prepare { request, id, key };
         if let Some(params) = self.prepare_somewhere(&known, &mut work).await? {
-            self.statements.add(id, text, known, params);
+            self.statements.add(id, text, known, params, held);
         }
         Ok(())
     }
@@ -223,19 +226,34 @@ impl Session {
     }
 
     async fn long_data(&mut self, request: Request) -> Result<(), Fault> {
-        let payload = self.gather(request).await?;
-        let limit = self.shared.config.max_packet;
-        // MySQL answers nothing here, not even an error.
-        if let [_, a, b, c, d, low, high, piece @ ..] = &payload[..] {
-            let id = u32::from_le_bytes([*a, *b, *c, *d]);
-            let param = u16::from_le_bytes([*low, *high]);
-            if let Ok(statement) = self.statements.get(id, "")
-                && !statement.add_long_data(param, piece, limit)
-            {
-                return Err(Fault::Fatal(SqlError::packet_too_large()));
+        let Request {
+            payload,
+            mut continued,
+        } = request;
+        let mut left = self.shared.config.max_packet - payload.len();
+        let target = Target::parse(&payload).map(|(target, piece)| {
+            self.keep_long_data(target, piece);
+            target
+        });
+        drop(payload);
+        while continued {
+            self.client.conn.release();
+            let next = self.client.conn.chunk(left).await?;
+            left -= next.payload.len();
+            continued = next.continued;
+            if let Some(target) = target {
+                self.keep_long_data(target, &next.payload);
             }
         }
         Ok(())
+    }
+
+    fn keep_long_data(&mut self, target: Target, piece: &[u8]) {
+        let limit = self.shared.config.max_packet;
+        if let Ok(statement) = self.statements.get(target.statement, "") {
+            let params = statement.params;
+            statement.long_data.add(params, target.param, piece, limit);
+        }
     }
 
     fn close_statement(&mut self, argument: &[u8]) -> Result<(), Fault> {
@@ -259,7 +277,7 @@ impl Session {
     async fn reset_statement(&mut self, request: Request) -> Result<(), Fault> {
         let id = statement_id(request.argument())?;
         let statement = self.statements.get(id, "mysqld_stmt_reset")?;
-        statement.drop_long_data();
+        statement.long_data.reset();
         match statement.cursor.take() {
             Some(server) => self
                 .with_cursor(server, id, request, Shape::Single)
