@@ -79,7 +79,7 @@ pub struct Account {
     /// Its name in full, as the master has it.
     pub account: Arc<str>,
     pub password: Arc<Password>,
-    pub charset: u8,
+    pub charset: u16,
     pub database: Option<String>,
     pub attributes: Vec<u8>,
     /// The connection that proved it, if one had to be made.
@@ -134,7 +134,7 @@ pub async fn log_in(client: &mut Client, id: u32, shared: &Shared) -> Result<Acc
         shared,
         Wanted {
             user,
-            charset,
+            charset: u16::from(charset),
             database,
             attributes,
         },
@@ -146,7 +146,7 @@ pub async fn log_in(client: &mut Client, id: u32, shared: &Shared) -> Result<Acc
 
 pub struct Wanted {
     pub user: String,
-    pub charset: u8,
+    pub charset: u16,
     pub database: Option<String>,
     pub attributes: Vec<u8>,
 }

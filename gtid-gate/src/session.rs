@@ -86,7 +86,7 @@ pub(crate) struct Session {
     /// Whom the master takes the user for.
     account: Arc<str>,
     password: Arc<Password>,
-    charset: u8,
+    charset: u16,
     /// What the client says about itself, for the servers.
     attributes: Vec<u8>,
     state: State,
