@@ -106,7 +106,8 @@ impl Session {
 
     /// Has a statement about the connection's TLS ask about the client's own. `text_at`: where it begins.
     fn ask_for_own_status(&self, known: &Known, payload: &mut BytesMut, text_at: usize) {
-        if !known.ties.asks_status {
+        // Where they need no schema, the names of the tables say nothing else.
+        if !known.ties.asks_status && !self.state.in_system_schema() {
             return;
         }
         let sql = std::str::from_utf8(&payload[text_at..]).unwrap_or_default();
