@@ -72,12 +72,13 @@ impl Session {
     }
 
     async fn query(&mut self, request: Request) -> Result<(), Fault> {
-        let (request, text_at) = self.find_text(request).await?;
+        let (mut request, text_at) = self.find_text(request).await?;
         let known = match request.is_long() {
             false => self.understand(&request.payload[text_at..]).await?,
             // It passes as it comes, to where the transaction is, else to the master.
             true => Known::of(Understood::unclear("longer than 16 MiB"))?,
         };
+        self.ask_for_own_status(&known, &mut request.payload, text_at);
         let work = Work::Query { request, text_at };
         self.route(&known, work).await
     }
@@ -102,6 +103,20 @@ impl Session {
     /// Values come with names, and before the text of a statement.
     fn with_attributes(&self) -> bool {
         self.client.capabilities & cap::QUERY_ATTRIBUTES != 0
+    }
+
+    /// Has a statement about the connection's TLS ask about the client's own. `text_at`: where it begins.
+    fn ask_for_own_status(&self, known: &Known, payload: &mut BytesMut, text_at: usize) {
+        // Where they need no schema, the names of the tables say nothing else.
+        if !known.ties.asks_status && !self.state.in_system_schema() {
+            return;
+        }
+        let sql = std::str::from_utf8(&payload[text_at..]).unwrap_or_default();
+        let database = self.state.database.as_deref();
+        if let Some(own) = classify::with_own_status(sql, database, &self.client.ssl) {
+            payload.truncate(text_at);
+            payload.extend_from_slice(own.as_bytes());
+        }
     }
 
     async fn understand(&mut self, text: &[u8]) -> Result<Known, Fault> {
@@ -179,10 +194,11 @@ impl Session {
     }
 
     async fn prepare(&mut self, request: Request) -> Result<(), Fault> {
-        let payload = self.gather(request).await?;
+        let mut payload = self.gather(request).await?;
         let held = self.statements.hold(payload.len());
         let held = held.map_err(SqlError::memory)?;
         let known = Arc::new(self.understand(&payload[1..]).await?);
+        self.ask_for_own_status(&known, &mut payload, 1);
         let id = self.statements.new_id();
         let database = self.state.database.as_deref();
         let text = self.statements.text(&payload[1..], database);
@@ -289,7 +305,9 @@ impl Session {
 
     async fn fetch(&mut self, request: Request) -> Result<(), Fault> {
         let id = statement_id(request.argument())?;
-        let cursor = self.statements.get(id, "mysqld_stmt_fetch")?.cursor;
+        let statement = self.statements.get(id, "mysqld_stmt_fetch")?;
+        let cursor = statement.cursor;
+        self.ties.asks_status = statement.known.ties.asks_status;
         let none = || {
             SqlError::new(
                 1421,

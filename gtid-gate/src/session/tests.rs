@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 mod memory;
+mod status;
 mod streams;
 mod unread;
 
