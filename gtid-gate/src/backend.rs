@@ -30,6 +30,7 @@ const COM_STMT_CLOSE: u8 = 0x19;
 const COM_RESET_CONNECTION: u8 = 0x1f;
 
 const MAX_COMMAND: u32 = 1 << 30;
+const UTF8MB4: u8 = 255;
 
 const READ_ONLY: &str =
     "SET SESSION transaction_read_only = 1, SESSION transaction_isolation = 'REPEATABLE-READ'";
@@ -44,7 +45,8 @@ pub struct Wish<'a> {
     pub password: &'a [u8],
     /// As negotiated with the client, so that results can pass unchanged.
     pub capabilities: u32,
-    pub charset: u8,
+    /// A collation's number.
+    pub charset: u16,
     pub database: Option<&'a str>,
     /// What the client says about itself, as it packed it.
     pub attributes: &'a [u8],
@@ -190,11 +192,22 @@ impl Backend {
             losses,
             room: None,
         });
+        if u8::try_from(wish.charset).is_err() {
+            backend.choose_charset(wish.charset).await?;
+        }
         let mut account = String::new();
         if server.role == Role::Satellite || way == Way::Socket {
             (backend.incarnation, account) = backend.identify().await?;
         }
         Ok((backend, account))
+    }
+
+    /// What the login had no room for, as MySQL's connectors do it. Of a number that it does not know MySQL makes its default.
+    async fn choose_charset(&mut self, charset: u16) -> Result<(), BackendError> {
+        match self.query(&set_charset(charset)).await {
+            Ok(_) | Err(BackendError::Sql(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     pub fn new_number() -> u64 {
@@ -376,7 +389,7 @@ async fn start_tls(
     conn.send(&handshake::tls_request(
         capabilities,
         MAX_COMMAND,
-        wish.charset,
+        login_charset(wish.charset),
     ))
     .await?;
     let name = ServerName::try_from(server.address.host.clone());
@@ -386,6 +399,17 @@ async fn start_tls(
     let mut encrypted = Conn::new(stream);
     encrypted.seq = seq;
     Ok(encrypted)
+}
+
+/// A login has one byte for it: collations beyond are of utf8mb4, whose default this is.
+fn login_charset(charset: u16) -> u8 {
+    u8::try_from(charset).unwrap_or(UTF8MB4)
+}
+
+pub fn set_charset(charset: u16) -> String {
+    format!(
+        "SET character_set_client = {charset}, character_set_results = {charset}, collation_connection = {charset}"
+    )
 }
 
 fn capabilities(greeting: &Greeting, wish: Wish<'_>) -> u32 {
@@ -426,7 +450,7 @@ async fn log_in(
         capabilities,
         attributes: wish.attributes.to_vec(),
         max_packet: MAX_COMMAND,
-        charset: wish.charset,
+        charset: login_charset(wish.charset),
         user: wish.user.to_owned(),
         auth: proof(plugin, wish.password, &greeting.nonce).unwrap_or_default(),
         database: wish.database.map(str::to_owned),

@@ -14,9 +14,11 @@ mod select;
 mod set;
 mod show;
 mod statement;
+mod status;
 mod ties;
 mod tokens;
 pub use encoding::Encoding;
+pub use status::with_own_status;
 pub use ties::{ABOUT_ITSELF, FoundRows, Ties};
 
 #[derive(Clone, Debug, PartialEq, Eq)]

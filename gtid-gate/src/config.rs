@@ -38,6 +38,9 @@ pub struct Config {
     /// What proves that somebody from another host may change the list of servers.
     pub admin_token: Option<Password>,
     pub max_packet: usize,
+    /// What one connection, and all together, may have the gate hold, in bytes.
+    pub connection_memory: usize,
+    pub memory: usize,
     pub max_connections: usize,
     /// Connections that are not logged in yet.
     pub max_logins: usize,
@@ -93,6 +96,7 @@ const BROKEN: [(&str, Broken); 6] = [
 ];
 
 const LOGIN_TIMEOUT_MS: usize = 10_000;
+const CONNECTION_MEMORY: &str = "GATE_CONNECTION_MEMORY_BYTES";
 
 /// `host:port` of a server; the host may be a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -361,6 +365,8 @@ impl Config {
             ),
             admin_token: s.optional_secret("GATE_ADMIN_TOKEN"),
             max_packet: s.number("GATE_MAX_PACKET_BYTES", 1 << 30, 1 << 16, 1 << 30),
+            connection_memory: s.number(CONNECTION_MEMORY, 128 << 20, 1 << 20, 1 << 40),
+            memory: s.number("GATE_MEMORY_BYTES", 512 << 20, 1 << 20, 1 << 40),
             max_connections: s.number("GATE_MAX_CONNECTIONS", 4000, 1, 1_000_000),
             max_logins: s.number("GATE_MAX_LOGINS", 2000, 1, 1_000_000),
             login_verifications: s.number("GATE_LOGIN_VERIFICATIONS", 8, 1, 1000),
@@ -394,6 +400,9 @@ impl Config {
             if let Some((other, _)) = same.filter(|_| address.port() != 0) {
                 s.mistake(name, format_args!("is the same as {other}"));
             }
+        }
+        if self.connection_memory > self.memory {
+            s.mistake(CONNECTION_MEMORY, "is more than GATE_MEMORY_BYTES");
         }
         if self.satellites.contains(&self.master) {
             s.mistake(
@@ -470,8 +479,10 @@ mod tests {
             ("GATE_LISTEN", "0.0.0.0:8080"),
             ("GATE_PROXY_LISTEN", "0.0.0.0:8080"),
             ("GATE_SATELLITES", "master:3306"),
+            ("GATE_CONNECTION_MEMORY_BYTES", "2000000"),
+            ("GATE_MEMORY_BYTES", "1999999"),
         ];
-        assert_eq!(read(&settings).err().unwrap().len(), 3);
+        assert_eq!(read(&settings).err().unwrap().len(), 4);
     }
 
     #[test]

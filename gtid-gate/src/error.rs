@@ -3,6 +3,7 @@
 //! In: what went wrong, by origin. Out: one code, state and message of MySQL's own catalogue.
 //! Must never: carry a password or a statement's text.
 
+use crate::memory::Full;
 use std::io;
 
 /// An error packet's content.
@@ -58,6 +59,21 @@ impl SqlError {
             "08S01",
             "Got a packet bigger than 'max_allowed_packet' bytes",
         )
+    }
+
+    /// A client would have the gate hold more than it may.
+    pub fn memory(full: Full) -> Self {
+        match full {
+            Full::Connection(_) => Self::new(1153, "08S01", format!("gtid-gate: {full}")),
+            Full::Gate(_) => Self::gate(full),
+        }
+    }
+
+    /// What MySQL says when the statement is executed.
+    pub fn long_data_too_long() -> Self {
+        let text = "Parameter of prepared statement which is set through mysql_send_long_data() is longer than \
+                    'max_allowed_packet' bytes";
+        Self::new(1105, "HY000", text)
     }
 
     pub fn packets_out_of_order() -> Self {
@@ -135,6 +151,8 @@ pub enum PacketError {
     Io(#[from] io::Error),
     #[error("packet of more than {0} bytes")]
     TooLarge(usize),
+    #[error(transparent)]
+    Full(#[from] Full),
     #[error("packet out of order")]
     OutOfOrder,
     #[error("malformed packet: {0}")]
@@ -151,6 +169,7 @@ impl PacketError {
             Self::Io(e) if e.kind() == io::ErrorKind::TimedOut => Some(SqlError::read_timeout()),
             Self::Io(_) | Self::Unread => None,
             Self::TooLarge(_) => Some(SqlError::packet_too_large()),
+            Self::Full(full) => Some(SqlError::memory(*full)),
             Self::OutOfOrder => Some(SqlError::packets_out_of_order()),
             Self::Malformed(_) => Some(SqlError::malformed_packet()),
         }

@@ -193,7 +193,8 @@ impl Login {
 pub struct ChangeUser {
     pub user: String,
     pub database: Option<String>,
-    pub charset: Option<u8>,
+    /// A collation's number, which a login has one byte for.
+    pub charset: Option<u16>,
     pub attributes: Option<Vec<u8>>,
 }
 
@@ -204,7 +205,7 @@ impl ChangeUser {
         let length = usize::from(r.u8()?);
         r.bytes(length)?;
         let database = Some(text(r.zero_terminated())?).filter(|d| !d.is_empty());
-        let charset = r.u16().ok().map(|wide| wide.to_le_bytes()[0]);
+        let charset = r.u16().ok();
         r.zero_terminated();
         let attributes = r.lenenc_bytes().ok().map(<[u8]>::to_vec);
         Ok(Self {
@@ -287,6 +288,13 @@ mod tests {
                 attributes,
             };
             prop_assert_eq!(FirstAnswer::parse(&login.encode()).unwrap(), FirstAnswer::Login(login));
+        }
+
+        #[test]
+        fn a_collation_above_255_is_not_cut(collation: u16) {
+            let mut payload = b"app\0\0\0".to_vec();
+            payload.extend_from_slice(&collation.to_le_bytes());
+            prop_assert_eq!(ChangeUser::parse(&payload).unwrap().charset, Some(collation));
         }
 
         #[test]

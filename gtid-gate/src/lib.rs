@@ -3,8 +3,9 @@
 //!
 //! The map:
 //! - bytes: `packet` (framing), `wire` (pieces of packets), `parameters` (values beside a statement), `handshake`, `capability`,
-//!   `scramble`, `tls`
-//! - a connection itself: `net` (what the kernel is told), `timed` and `timeouts` (how long a client is waited for)
+//!   `scramble`, `tls`, `ssl_status` (what a client is told about its own TLS)
+//! - a connection itself: `net` (what the kernel is told), `timed` and `timeouts` (how long a client is waited for),
+//!   `memory` (how much it may have the gate hold)
 //! - coming in: `listen` (sockets), `handover` (those of the host), `server` (accept, drain), `login`,
 //!   `login_limits` (floods, failures), `passwords`, `registry` (who is here), `session` (one client)
 //! - what a statement is: `classify`
@@ -30,6 +31,7 @@ pub mod listen;
 pub mod login;
 pub mod login_limits;
 pub mod master_questions;
+pub mod memory;
 pub mod metrics;
 pub mod net;
 pub mod operate;
@@ -46,6 +48,7 @@ pub mod server_position;
 pub mod servers;
 pub mod session;
 pub mod shared;
+pub mod ssl_status;
 pub mod start;
 pub mod timed;
 pub mod timeouts;

@@ -13,6 +13,7 @@ use crate::login_limits;
 use crate::packet::{Conn, Stream};
 use crate::scramble::{self, Password};
 use crate::shared::Shared;
+use crate::ssl_status::SslStatus;
 use crate::timed::Timed;
 use crate::timeouts::Timeouts;
 use crate::wire::{self, STATUS_AUTOCOMMIT};
@@ -33,6 +34,8 @@ pub struct Client {
     pub host: String,
     /// TLS is on.
     pub secure: bool,
+    /// What it is told about its TLS.
+    pub ssl: SslStatus,
     /// It came by a Unix socket.
     pub local: bool,
     pub capabilities: u32,
@@ -64,6 +67,7 @@ impl Client {
             conn: Conn::new(Timed::new(stream, timeouts.clone())),
             host,
             secure: false,
+            ssl: SslStatus::default(),
             local,
             capabilities: 0,
             is_proxy: false,
@@ -79,7 +83,7 @@ pub struct Account {
     /// Its name in full, as the master has it.
     pub account: Arc<str>,
     pub password: Arc<Password>,
-    pub charset: u8,
+    pub charset: u16,
     pub database: Option<String>,
     pub attributes: Vec<u8>,
     /// The connection that proved it, if one had to be made.
@@ -97,6 +101,7 @@ impl From<PacketError> for LoginError {
         match error {
             PacketError::Io(_) | PacketError::Unread => Self::Gone(error),
             PacketError::TooLarge(_) => Self::Refused(SqlError::packet_too_large()),
+            PacketError::Full(full) => Self::Refused(SqlError::memory(full)),
             PacketError::OutOfOrder | PacketError::Malformed(_) => {
                 Self::Refused(SqlError::handshake())
             }
@@ -133,7 +138,7 @@ pub async fn log_in(client: &mut Client, id: u32, shared: &Shared) -> Result<Acc
         shared,
         Wanted {
             user,
-            charset,
+            charset: u16::from(charset),
             database,
             attributes,
         },
@@ -145,7 +150,7 @@ pub async fn log_in(client: &mut Client, id: u32, shared: &Shared) -> Result<Acc
 
 pub struct Wanted {
     pub user: String,
-    pub charset: u8,
+    pub charset: u16,
     pub database: Option<String>,
     pub attributes: Vec<u8>,
 }
@@ -195,6 +200,7 @@ async fn start_tls(client: &mut Client, shared: &Shared) -> Result<(), LoginErro
     let seq = client.conn.seq;
     let plain = std::mem::replace(&mut client.conn, Conn::new(tokio::io::empty()));
     let encrypted = shared.tls.accept(plain.into_stream()).await?;
+    client.ssl = SslStatus::of(encrypted.get_ref().1);
     // TLS reads ahead: it waits for the client while a statement runs. So from here on only what it hands out is timed; the stream below
     // stays in the phase of the login.
     client.timeouts = Arc::default();

@@ -1,10 +1,11 @@
 //! Packet framing over one connection.
 //!
 //! In: bytes of a stream. Out: packets, joined where they were split at 16 MiB; and the way back.
-//! Must never: take memory on the word of a header; a packet's size is checked before, and memory grows only with
-//! bytes that have come. Must never: begin a command while something of the message before it is unread.
+//! Must never: take memory on the word of a header; a packet's size is checked before, and memory grows, and is counted,
+//! only with bytes that have come. Must never: begin a command while something of the message before it is unread.
 
 use crate::error::PacketError;
+use crate::memory::{Hold, UNSHARED};
 use bytes::{Buf, BytesMut};
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -70,6 +71,8 @@ pub struct Conn {
     outbound: Vec<u8>,
     pub seq: u8,
     unread: Unread,
+    /// Counts the packets of the message in hand.
+    in_hand: Hold,
 }
 
 impl Conn {
@@ -80,7 +83,18 @@ impl Conn {
             outbound: Vec::new(),
             seq: 0,
             unread: Unread::default(),
+            in_hand: Hold::default(),
         }
+    }
+
+    /// What counts messages of more than 64 KiB from now on.
+    pub fn count_with(&mut self, in_hand: Hold) {
+        self.in_hand = in_hand;
+    }
+
+    /// The packets that were taken are gone.
+    pub fn release(&mut self) {
+        self.in_hand.release();
     }
 
     /// Gives up the stream to be wrapped in TLS; what was read ahead of it is the beginning of the TLS handshake.
@@ -119,6 +133,22 @@ impl Conn {
             self.fill().await?;
         }
         Ok(())
+    }
+
+    /// The same for a payload, which counts as it comes.
+    async fn fill_with(&mut self, size: usize) -> Result<(), PacketError> {
+        if size <= UNSHARED {
+            return Ok(self.fill_to(size).await?);
+        }
+        let before = self.in_hand.bytes();
+        loop {
+            let come = self.inbound.len().min(size);
+            self.in_hand.grow_to(before + come)?;
+            if come == size {
+                return Ok(());
+            }
+            self.fill().await?;
+        }
     }
 
     /// Takes the next header; returns the payload's size.
@@ -176,7 +206,7 @@ impl Conn {
         if size > limit {
             return Err(PacketError::TooLarge(limit));
         }
-        self.fill_to(size).await?;
+        self.fill_with(size).await?;
         let payload = self.inbound.split_to(size);
         self.unread.taken(size);
         self.shrink_after(size);
@@ -222,6 +252,42 @@ impl Conn {
         }
     }
 
+    /// Sends one payload that lies in pieces, split where it must be. What is large is not copied.
+    pub async fn send_pieces(&mut self, pieces: &[&[u8]]) -> io::Result<()> {
+        let mut left: usize = pieces.iter().map(|p| p.len()).sum();
+        let mut pieces = pieces.iter();
+        let mut piece: &[u8] = &[];
+        loop {
+            let size = left.min(MAX_PAYLOAD);
+            self.queue_header(size);
+            let mut room = size;
+            while room > 0 {
+                let (now, later) = piece.split_at(piece.len().min(room));
+                self.put(now).await?;
+                room -= now.len();
+                piece = match later {
+                    [] => pieces.next().copied().unwrap_or_default(),
+                    _ => later,
+                };
+            }
+            left -= size;
+            if size < MAX_PAYLOAD {
+                return self.flush().await;
+            }
+        }
+    }
+
+    /// Sends these bytes with the next ones, or now if they are many.
+    async fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if bytes.len() <= READ_AHEAD {
+            self.outbound.extend_from_slice(bytes);
+            return Ok(());
+        }
+        self.stream.write_all(&self.outbound).await?;
+        self.outbound.clear();
+        self.stream.write_all(bytes).await
+    }
+
     /// Puts one header into the outgoing buffer; the caller then sends exactly `size` bytes.
     pub fn queue_header(&mut self, size: usize) {
         let bytes = (size as u32).to_le_bytes();
@@ -247,7 +313,7 @@ impl Conn {
     /// Sends bytes that are packets already.
     pub async fn send_raw(&mut self, bytes: &[u8]) -> io::Result<()> {
         if !self.outbound.is_empty() {
-            self.outbound.extend_from_slice(bytes);
+            self.put(bytes).await?;
             return self.flush().await;
         }
         self.stream.write_all(bytes).await?;

@@ -133,10 +133,10 @@ impl Given {
         Ok(types)
     }
 
-    /// The payload that brings no types, with these.
-    pub fn with_types(&self, payload: &[u8], types: &[u8]) -> Vec<u8> {
+    /// The payload that brings no types, with these: what it begins with now, and the values.
+    pub fn with_types<'a>(&self, payload: &'a [u8], types: &[u8]) -> (Vec<u8>, &'a [u8]) {
         let (head, values) = payload.split_at(self.flag);
-        let mut out = Vec::with_capacity(payload.len() + 3 * usize::from(self.count));
+        let mut out = Vec::with_capacity(head.len() + 1 + 3 * usize::from(self.count));
         out.extend_from_slice(head);
         out.push(1);
         let codes = types
@@ -150,8 +150,7 @@ impl Given {
                 wire::put_lenenc_bytes(&mut out, b"");
             }
         }
-        out.extend_from_slice(values.get(1..).unwrap_or_default());
-        out
+        (out, values.get(1..).unwrap_or_default())
     }
 }
 

@@ -2,10 +2,18 @@
 //!
 //! In: bytes from the server, in whatever pieces they come. Out: how many of them may be passed on, with the sequence
 //! ids that the client expects, and where the response ends.
-//! Must never: hold back a row, or need a row whole: only packets that say something about the response are looked into.
+//! Must never: hold back a row, or need a row whole: only packets that say something about the response are looked into, and
+//! what SHOW STATUS says about the client's connection.
 
 use crate::packet::{HEADER, MAX_PAYLOAD, payload_size};
 use crate::wire::{self, Reader, STATUS_CURSOR_EXISTS, STATUS_MORE_RESULTS};
+use bytes::BytesMut;
+
+mod status_rows;
+pub use status_rows::StatusRows;
+
+/// A status variable's name and value take less, as do the definitions of their columns.
+const LONGEST_STATUS: usize = 4096;
 
 /// What the command's response looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +81,8 @@ pub struct Response {
     pub warned: bool,
     /// Some result told an insert id.
     pub inserted: bool,
+    /// Rows to be replaced, if the statement asks for status variables.
+    pub status_rows: Option<Box<StatusRows>>,
 }
 
 impl Response {
@@ -96,6 +106,7 @@ impl Response {
             prepared: None,
             warned: false,
             inserted: false,
+            status_rows: None,
         }
     }
 
@@ -131,7 +142,7 @@ impl Response {
     }
 
     /// Follows `bytes` (what came and was not passed yet) as far as possible; returns how many pass.
-    pub fn advance(&mut self, bytes: &mut [u8]) -> (usize, Step) {
+    pub fn advance(&mut self, bytes: &mut BytesMut) -> (usize, Step) {
         let mut at = 0;
         loop {
             let pass = self.passing.min(bytes.len() - at);
@@ -143,7 +154,7 @@ impl Response {
                 Phase::Infile => return (at, Step::Infile),
                 _ => {}
             }
-            match self.packet(&mut bytes[at..]) {
+            match self.packet(bytes, at) {
                 Some(size) => {
                     bytes[at + 3] = self.seq;
                     self.seq = self.seq.wrapping_add(1);
@@ -155,8 +166,9 @@ impl Response {
         }
     }
 
-    /// Looks at the packet at the front; returns its payload's size, or nothing if more of it is needed.
-    fn packet(&mut self, bytes: &mut [u8]) -> Option<usize> {
+    /// Looks at the packet there; returns its payload's size, or nothing if more of it is needed.
+    fn packet(&mut self, all: &mut BytesMut, at: usize) -> Option<usize> {
+        let bytes = &mut all[at..];
         if bytes.len() < HEADER {
             return None;
         }
@@ -169,11 +181,37 @@ impl Response {
         if self.must_be_whole(head, size) {
             let payload = bytes.get_mut(HEADER..HEADER + size)?;
             self.look(payload);
+        } else if self.watches(size) {
+            let payload = bytes.get(HEADER..HEADER + size)?;
+            let instead = self.instead(payload);
+            self.count();
+            if let Some(row) = instead {
+                replace(all, at, size, &row);
+                return Some(row.len());
+            }
         } else {
             self.count();
         }
         self.continued = size == MAX_PAYLOAD;
         Some(size)
+    }
+
+    /// Whether the packet, a column's definition or a row, has to do with status variables.
+    fn watches(&self, size: usize) -> bool {
+        let watched = matches!(self.phase, Phase::Columns(_) | Phase::Rows);
+        let fits = |rows: &StatusRows| rows.fits() && size <= LONGEST_STATUS;
+        watched && self.status_rows.as_deref().is_some_and(fits)
+    }
+
+    fn instead(&mut self, payload: &[u8]) -> Option<Vec<u8>> {
+        let rows = self.status_rows.as_mut()?;
+        match self.phase {
+            Phase::Rows => rows.row(payload),
+            _ => {
+                rows.column(payload);
+                None
+            }
+        }
     }
 
     fn must_be_whole(&self, head: u8, size: usize) -> bool {
@@ -216,7 +254,12 @@ impl Response {
             _ if self.shape == Shape::Single => self.single(payload),
             (_, 0xfb) => Phase::Infile,
             _ => match Reader::new(payload).lenenc() {
-                Ok(columns) if columns > 0 => Phase::Columns(columns),
+                Ok(columns) if columns > 0 => {
+                    if let Some(rows) = &mut self.status_rows {
+                        rows.begin(columns);
+                    }
+                    Phase::Columns(columns)
+                }
                 _ => Phase::Done,
             },
         };
@@ -288,6 +331,16 @@ impl Response {
             packets => Phase::Count(packets),
         }
     }
+}
+
+/// Puts another payload into the packet that begins there.
+fn replace(bytes: &mut BytesMut, at: usize, size: usize, payload: &[u8]) {
+    let behind = bytes.split_off(at + HEADER + size);
+    let header = (payload.len() as u32).to_le_bytes();
+    bytes[at..at + HEADER].copy_from_slice(&header);
+    bytes.truncate(at + HEADER);
+    bytes.extend_from_slice(payload);
+    bytes.unsplit(behind);
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ impl Follower {
             user: &self.user,
             password: &self.password,
             capabilities: capability::FOR_QUESTIONS,
-            charset: CHARSET,
+            charset: u16::from(CHARSET),
             database: None,
             attributes: &[],
             tls: None,

@@ -12,6 +12,7 @@ mod inside;
 mod keep_alive;
 mod kill;
 mod lend;
+mod long_data;
 mod names;
 mod prepared;
 mod reads;
@@ -30,6 +31,7 @@ use crate::classify::{Encoding, Ties};
 use crate::error::{BackendError, PacketError, SqlError};
 use crate::gate::{MasterLeave, Told};
 use crate::login::{self, Account, Client, LoginError};
+use crate::memory::Share;
 use crate::policy::{Choice, Level, Policy};
 use crate::registry::Entry;
 use crate::scramble::Password;
@@ -84,7 +86,7 @@ pub(crate) struct Session {
     /// Whom the master takes the user for.
     account: Arc<str>,
     password: Arc<Password>,
-    charset: u8,
+    charset: u16,
     /// What the client says about itself, for the servers.
     attributes: Vec<u8>,
     state: State,
@@ -179,8 +181,10 @@ async fn refuse(client: &mut Client, shared: &Shared, error: LoginError) {
 }
 
 impl Session {
-    fn new(shared: Arc<Shared>, entry: Arc<Entry>, client: Client, account: Account) -> Self {
+    fn new(shared: Arc<Shared>, entry: Arc<Entry>, mut client: Client, account: Account) -> Self {
         entry.set_user(&account.user);
+        let share = Share::new(&shared.memory);
+        client.conn.count_with(share.in_hand());
         Self {
             life: shared.registry.new_life(),
             policy: shared.config.policy,
@@ -196,7 +200,7 @@ impl Session {
             state: State::new(account.database, Encoding::of_collation(account.charset)),
             master: account.master,
             satellites: Held::default(),
-            statements: Statements::default(),
+            statements: Statements::new(share),
             open: Vec::new(),
             last_status: 0,
             begin_hint: Choice::default(),
@@ -262,6 +266,7 @@ impl Session {
                 Err(fault) => return fault,
             };
             let outcome = self.end_if_unread(outcome);
+            self.client.conn.release();
             self.entry.set_running(None);
             self.turn = None;
             self.settle();

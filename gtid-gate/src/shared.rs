@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::gate::Gate;
 use crate::login_limits::LoginLimits;
+use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::passwords::Passwords;
 use crate::registry::Registry;
@@ -26,6 +27,8 @@ pub struct Shared {
     /// Places for clients that are logged in.
     pub sessions: Arc<Semaphore>,
     pub registry: Registry,
+    /// What clients have the gate hold.
+    pub memory: Arc<Memory>,
     /// Timeouts towards clients, as the master has them.
     pub timeouts: Defaults,
     pub tls: TlsAcceptor,

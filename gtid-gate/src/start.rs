@@ -8,6 +8,7 @@ use crate::handover::{self, Held};
 use crate::listen::{Listener, raise_descriptor_limit};
 use crate::login_limits::LoginLimits;
 use crate::master_questions::MasterQuestions;
+use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::passwords::Passwords;
 use crate::patience::Patience;
@@ -172,8 +173,14 @@ pub(crate) fn assemble(
     for address in &config.satellites {
         gate.add(address.clone(), &config)?;
     }
+    let memory = Memory::new(
+        config.connection_memory,
+        config.memory,
+        metrics.memory.clone(),
+    );
     Ok(Shared {
         gate,
+        memory,
         passwords: Passwords::new(config.password_ttl),
         login_limits: LoginLimits::new(&config),
         sessions: Arc::new(Semaphore::new(config.max_connections)),

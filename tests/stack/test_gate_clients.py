@@ -41,6 +41,36 @@ def test_the_mysql_client_logs_in_with_tls_and_without(program, login):
     assert program("gate", "mysql", *login.split(), "-N", input="SELECT 'in'").stdout == "in\n"
 
 
+def ssl_status(connection, **cursor):
+    """What a client is told about its own TLS: whatever way it asks, the same."""
+    cursor = connection.cursor(**cursor)
+
+    def ask(sql):
+        cursor.execute(sql)
+        return {str(row[0]): str(row[-1]) for row in cursor.fetchall()}
+    names = "Variable_name IN ('Ssl_cipher', 'Ssl_version')"
+    table = f"SELECT variable_name, variable_value FROM performance_schema.session_status WHERE {names}"
+    answers = [ask(sql) for sql in (f"SHOW STATUS WHERE {names}", f"SHOW LOCAL STATUS WHERE {names} AND LENGTH(Value) >= 0", f"SHOW GLOBAL STATUS WHERE {names}", table)]
+    answers.append({**ask("SHOW STATUS LIKE 'Ssl\\_cipher'"), **ask("SHOW SESSION STATUS LIKE 'ssl_version'")})
+    answers.append({name: value for name, value in ask("SHOW STATUS").items() if name in answers[0]})
+    assert answers == [answers[0]] * len(answers)
+    return answers[0]["Ssl_cipher"], answers[0]["Ssl_version"]
+
+
+def test_a_client_is_told_its_own_cipher_and_not_the_gates(stack, program):
+    with contextlib.closing(stack.gate_connect()) as plain:
+        assert ssl_status(plain) == ("", "")
+    with contextlib.closing(stack.gate_connect(ssl_disabled=False, ssl={"check_hostname": False, "verify_mode": "none"})) as secure:
+        assert ssl_status(secure) == secure._sock.cipher()[:2]
+    for options, expected in (({}, ("TLS_AES_256_GCM_SHA384", "TLSv1.3")), ({"ssl_disabled": True}, ("", ""))):
+        with contextlib.closing(stack.gate_connect(client="connector", **options)) as connection:
+            assert ssl_status(connection, prepared=True) == expected
+    ask = "\\s\nSHOW STATUS LIKE 'Ssl_cipher';\nSHOW STATUS LIKE 'Ssl_version';\n"
+    said = program("gate", "mysql", "--loose-commands", "--tls-version=TLSv1.2", "-N", input=ask).stdout
+    cipher = re.search(r"^Ssl_cipher\t(\S+)$", said, re.M)[1]
+    assert f"Cipher in use is {cipher}\n" in said and "Ssl_version\tTLSv1.2\n" in said
+
+
 @pytest.mark.parametrize("options,user", [
     (["--single-transaction", "--set-gtid-purged=OFF", "--no-tablespaces"], "app"),
     (["--no-tablespaces", "--set-gtid-purged=OFF"], "app"),

@@ -7,6 +7,7 @@
 use gtid_gate::error::PacketError;
 use gtid_gate::packet::{Conn, HEADER, Stream, payload_size};
 use gtid_gate::response::{First, Prepared, Response, Shape, Step};
+use bytes::BytesMut;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex};
@@ -56,7 +57,7 @@ fn follow(flags: u8, sizes: [usize; 3], stream: &[u8]) -> Followed {
     ];
     let mut response = Response::new(shapes[usize::from(flags & 3)], flags & 4 != 0, flags);
     response.extra_status = u16::from(flags & 8);
-    let (mut passed, mut left, mut step, mut rest) = (Vec::new(), Vec::new(), Step::More, stream);
+    let (mut passed, mut left, mut step, mut rest) = (Vec::new(), BytesMut::new(), Step::More, stream);
     for size in sizes.into_iter().cycle() {
         let (piece, later) = rest.split_at(size.min(rest.len()));
         rest = later;
@@ -64,7 +65,7 @@ fn follow(flags: u8, sizes: [usize; 3], stream: &[u8]) -> Followed {
         while step != Step::Done {
             let (count, next) = response.advance(&mut left);
             assert!(count <= left.len(), "{count} of {} bytes pass", left.len());
-            passed.extend(left.drain(..count));
+            passed.extend(left.split_to(count));
             step = next;
             match step {
                 Step::Infile => response.infile_sent(response.seq()),
@@ -81,7 +82,7 @@ fn follow(flags: u8, sizes: [usize; 3], stream: &[u8]) -> Followed {
     let (seq, status, error) = (response.seq(), response.status, response.error);
     Followed {
         passed,
-        left,
+        left: left.to_vec(),
         step,
         seq,
         status,

@@ -49,7 +49,8 @@ fn check_execution(payload: &[u8], params: u16, named: bool) {
 
 /// With types put in, it has them, and the same values behind them.
 fn check_put_back(given: Given, payload: &[u8], params: u16, named: bool, types: &[u8]) {
-    let told = given.with_types(payload, types);
+    let (head, values) = given.with_types(payload, types);
+    let told = [&head, values].concat();
     let again = Given::find(&told, params, named).expect("it can be read");
     let again = again.expect("it has values");
     assert!(again.bound && again.flag == given.flag && again.count == given.count);

@@ -5,7 +5,7 @@
 
 use super::lex::Kind;
 use super::tokens::{Lower, Tokens};
-use super::{Class, functions, select};
+use super::{Class, functions, select, status};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ties {
@@ -23,6 +23,8 @@ pub struct Ties {
     pub about_session: bool,
     /// Reads a table, or calls a function that may.
     pub reads: bool,
+    /// Asks for status variables, which tell about the client's connection, too.
+    pub asks_status: bool,
     /// What it does to FOUND_ROWS().
     pub rows: FoundRows,
 }
@@ -44,6 +46,7 @@ impl Ties {
         sets_insert_id: false,
         about_session: false,
         reads: false,
+        asks_status: false,
         rows: FoundRows::Keeps,
     };
 
@@ -143,6 +146,7 @@ fn token(tokens: &Tokens, at: usize, ties: &mut Ties) {
     };
     let name = name.as_str();
     ties.stays |= STAY.contains(&name);
+    ties.asks_status |= status::is_status_table(name) || status::shows_status(tokens, at);
     match name {
         "found_rows" => ties.found_rows = true,
         "last_insert_id" if called && !tokens.is_symbol(at + 2, b')') => {
@@ -205,6 +209,7 @@ mod tests {
             (t.sets_insert_id, "sets-id"),
             (t.about_session, "session"),
             (t.reads, "reads"),
+            (t.asks_status, "status"),
         ];
         let said = flags.iter().filter(|(on, _)| *on).map(|(_, name)| *name);
         said.collect::<Vec<_>>().join(" ")
@@ -228,7 +233,13 @@ mod tests {
             ("SELECT @@pseudo_thread_id", "stays session"),
             ("SELECT @@server_uuid, USER()", "session"),
             ("SELECT SQL_CALC_FOUND_ROWS a FROM t LIMIT 1", "stays reads"),
-            ("SHOW SESSION STATUS LIKE 'Handler%'", "stays"),
+            ("SHOW SESSION STATUS LIKE 'Handler%'", "stays status"),
+            ("SELECT 1; SHOW STATUS", "status"),
+            ("SHOW ENGINE INNODB STATUS", "stays"),
+            (
+                "SELECT 1 FROM performance_schema.session_status",
+                "stays reads status",
+            ),
             ("SELECT /*!50000 CONNECTION_ID() */", "stays session"),
             ("SHOW WARNINGS", "stays last"),
             ("SELECT @@warning_count", "stays last session"),

@@ -155,7 +155,8 @@ proptest! {
         let again = execution(&values, false, named);
         if let Some(given) = Given::find(&again, params, named).unwrap() {
             prop_assert!(!given.bound);
-            prop_assert_eq!(given.with_types(&again, &types), execution(&unnamed(&values), true, named));
+            let (head, rest) = given.with_types(&again, &types);
+            prop_assert_eq!([&head, rest].concat(), execution(&unnamed(&values), true, named));
         }
     }
 
@@ -221,7 +222,8 @@ fn attributes_without_types_are_nulls() {
     };
     let payload = execution(&[value(Some(vec![7; 8])), value(None)], false, true);
     let given = Given::find(&payload, 1, true).unwrap().unwrap();
-    let spliced = given.with_types(&payload, &[8, 0]);
+    let (head, values) = given.with_types(&payload, &[8, 0]);
+    let spliced = [&head, values].concat();
     assert_eq!(spliced[..FIXED + 2], payload[..FIXED + 2]);
     assert_eq!(spliced[FIXED + 2..FIXED + 9], [1, 8, 0, 0, 6, 0, 0]);
     assert_eq!(spliced[FIXED + 9..], [7; 8]);

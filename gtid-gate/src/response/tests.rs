@@ -3,8 +3,8 @@ use crate::wire::{err_packet, ok_packet};
 use proptest::prelude::*;
 
 /// Packets as a server numbers them.
-fn framed(packets: &[Vec<u8>]) -> Vec<u8> {
-    let mut out = Vec::new();
+pub(super) fn framed(packets: &[Vec<u8>]) -> BytesMut {
+    let mut out = BytesMut::new();
     for (seq, packet) in packets.iter().enumerate() {
         let size = (packet.len() as u32).to_le_bytes();
         out.extend_from_slice(&[size[0], size[1], size[2], seq as u8 + 1]);
@@ -13,12 +13,12 @@ fn framed(packets: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-fn eof(status: u16) -> Vec<u8> {
+pub(super) fn eof(status: u16) -> Vec<u8> {
     let status = status.to_le_bytes();
     vec![0xfe, 0, 0, status[0], status[1]]
 }
 
-fn end(status: u16) -> Vec<u8> {
+pub(super) fn end(status: u16) -> Vec<u8> {
     let mut packet = ok_packet(status);
     packet[0] = 0xfe;
     packet
@@ -39,17 +39,21 @@ fn result(rows: &[&[u8]], deprecate_eof: bool, status: u16) -> Vec<Vec<u8>> {
 }
 
 /// Follows `bytes` in the given pieces; returns what passed, and what was left over.
-fn follow(response: &mut Response, bytes: &[u8], piece: usize) -> (Vec<u8>, Vec<u8>, Step) {
-    let (mut passed, mut pending, mut step) = (Vec::new(), Vec::new(), Step::More);
+pub(super) fn follow(
+    response: &mut Response,
+    bytes: &[u8],
+    piece: usize,
+) -> (Vec<u8>, Vec<u8>, Step) {
+    let (mut passed, mut pending, mut step) = (Vec::new(), BytesMut::new(), Step::More);
     for part in bytes.chunks(piece.max(1)) {
         pending.extend_from_slice(part);
         if step == Step::More {
             let (count, next) = response.advance(&mut pending);
-            passed.extend(pending.drain(..count));
+            passed.extend(pending.split_to(count));
             step = next;
         }
     }
-    (passed, pending, step)
+    (passed, pending.to_vec(), step)
 }
 
 fn whole(shape: Shape, deprecate_eof: bool, packets: &[Vec<u8>], piece: usize) -> Response {

@@ -20,7 +20,7 @@ pub struct Identity {
     pub account: Arc<str>,
     pub password: Arc<Password>,
     pub capabilities: u32,
-    pub charset: u8,
+    pub charset: u16,
     /// The client's connection is encrypted; what the account requires is met by both or by none.
     pub secure: bool,
 }

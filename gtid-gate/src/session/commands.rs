@@ -3,7 +3,8 @@
 //! What is not known is answered with an error and changes nothing.
 
 use super::held::Held;
-use super::prepared::{COM_STMT_PREPARE, COM_STMT_SEND_LONG_DATA};
+use super::long_data::{COM_STMT_SEND_LONG_DATA, Target};
+use super::prepared::COM_STMT_PREPARE;
 use super::relay::Answer;
 use super::route::Known;
 use super::run::bounded;
@@ -71,12 +72,13 @@ impl Session {
     }
 
     async fn query(&mut self, request: Request) -> Result<(), Fault> {
-        let (request, text_at) = self.find_text(request).await?;
+        let (mut request, text_at) = self.find_text(request).await?;
         let known = match request.is_long() {
             false => self.understand(&request.payload[text_at..]).await?,
             // It passes as it comes, to where the transaction is, else to the master.
             true => Known::of(Understood::unclear("longer than 16 MiB"))?,
         };
+        self.ask_for_own_status(&known, &mut request.payload, text_at);
         let work = Work::Query { request, text_at };
         self.route(&known, work).await
     }
@@ -101,6 +103,20 @@ impl Session {
     /// Values come with names, and before the text of a statement.
     fn with_attributes(&self) -> bool {
         self.client.capabilities & cap::QUERY_ATTRIBUTES != 0
+    }
+
+    /// Has a statement about the connection's TLS ask about the client's own. `text_at`: where it begins.
+    fn ask_for_own_status(&self, known: &Known, payload: &mut BytesMut, text_at: usize) {
+        // Where they need no schema, the names of the tables say nothing else.
+        if !known.ties.asks_status && !self.state.in_system_schema() {
+            return;
+        }
+        let sql = std::str::from_utf8(&payload[text_at..]).unwrap_or_default();
+        let database = self.state.database.as_deref();
+        if let Some(own) = classify::with_own_status(sql, database, &self.client.ssl) {
+            payload.truncate(text_at);
+            payload.extend_from_slice(own.as_bytes());
+        }
     }
 
     async fn understand(&mut self, text: &[u8]) -> Result<Known, Fault> {
@@ -178,8 +194,11 @@ impl Session {
     }
 
     async fn prepare(&mut self, request: Request) -> Result<(), Fault> {
-        let payload = self.gather(request).await?;
+        let mut payload = self.gather(request).await?;
+        let held = self.statements.hold(payload.len());
+        let held = held.map_err(SqlError::memory)?;
         let known = Arc::new(self.understand(&payload[1..]).await?);
+        self.ask_for_own_status(&known, &mut payload, 1);
         let id = self.statements.new_id();
         let database = self.state.database.as_deref();
         let text = self.statements.text(&payload[1..], database);
@@ -190,7 +209,7 @@ impl Session {
         let key = text.key;
         let mut work = Work::Prepare { request, id, key };
         if let Some(params) = self.prepare_somewhere(&known, &mut work).await? {
-            self.statements.add(id, text, known, params);
+            self.statements.add(id, text, known, params, held);
         }
         Ok(())
     }
@@ -223,19 +242,34 @@ impl Session {
     }
 
     async fn long_data(&mut self, request: Request) -> Result<(), Fault> {
-        let payload = self.gather(request).await?;
-        let limit = self.shared.config.max_packet;
-        // MySQL answers nothing here, not even an error.
-        if let [_, a, b, c, d, low, high, piece @ ..] = &payload[..] {
-            let id = u32::from_le_bytes([*a, *b, *c, *d]);
-            let param = u16::from_le_bytes([*low, *high]);
-            if let Ok(statement) = self.statements.get(id, "")
-                && !statement.add_long_data(param, piece, limit)
-            {
-                return Err(Fault::Fatal(SqlError::packet_too_large()));
+        let Request {
+            payload,
+            mut continued,
+        } = request;
+        let mut left = self.shared.config.max_packet - payload.len();
+        let target = Target::parse(&payload).map(|(target, piece)| {
+            self.keep_long_data(target, piece);
+            target
+        });
+        drop(payload);
+        while continued {
+            self.client.conn.release();
+            let next = self.client.conn.chunk(left).await?;
+            left -= next.payload.len();
+            continued = next.continued;
+            if let Some(target) = target {
+                self.keep_long_data(target, &next.payload);
             }
         }
         Ok(())
+    }
+
+    fn keep_long_data(&mut self, target: Target, piece: &[u8]) {
+        let limit = self.shared.config.max_packet;
+        if let Ok(statement) = self.statements.get(target.statement, "") {
+            let params = statement.params;
+            statement.long_data.add(params, target.param, piece, limit);
+        }
     }
 
     fn close_statement(&mut self, argument: &[u8]) -> Result<(), Fault> {
@@ -259,7 +293,7 @@ impl Session {
     async fn reset_statement(&mut self, request: Request) -> Result<(), Fault> {
         let id = statement_id(request.argument())?;
         let statement = self.statements.get(id, "mysqld_stmt_reset")?;
-        statement.drop_long_data();
+        statement.long_data.reset();
         match statement.cursor.take() {
             Some(server) => self
                 .with_cursor(server, id, request, Shape::Single)
@@ -271,7 +305,9 @@ impl Session {
 
     async fn fetch(&mut self, request: Request) -> Result<(), Fault> {
         let id = statement_id(request.argument())?;
-        let cursor = self.statements.get(id, "mysqld_stmt_fetch")?.cursor;
+        let statement = self.statements.get(id, "mysqld_stmt_fetch")?;
+        let cursor = statement.cursor;
+        self.ties.asks_status = statement.known.ties.asks_status;
         let none = || {
             SqlError::new(
                 1421,

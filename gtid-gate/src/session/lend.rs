@@ -8,7 +8,7 @@
 use super::keep_alive::while_idle;
 use super::state::Tx;
 use super::{Fault, Session};
-use crate::backend::Backend;
+use crate::backend::{self, Backend};
 use crate::bell::{ASKED_BACK, KILLED, STOPPING};
 use crate::classify::Ties;
 use crate::error::{BackendError, SqlError};
@@ -156,11 +156,8 @@ impl Session {
         }
         // A stored function may have left something there, by way of a view, without the gate's seeing it.
         let within = self.shared.config.server_timeout;
-        let charset = self.charset;
         // As the handshake had set it; a reset makes it the server's default (measured).
-        let mut settings = vec![format!(
-            "SET character_set_client = {charset}, character_set_results = {charset}, collation_connection = {charset}"
-        )];
+        let mut settings = vec![backend::set_charset(self.charset)];
         settings.extend(self.state.settings_on(backend.server.role));
         bounded(within, backend.reset_to(&settings)).await.ok()?;
         backend.replayed = self.state.order();

@@ -4,20 +4,24 @@
 //! once, and long data that it sent ahead, are kept and given to the server that needs them.
 //! Must never: execute with types or data of another execution.
 
+use super::long_data::{LongData, Values};
 use super::names::{Name, Names};
 use super::route::Known;
 use crate::backend::{Backend, StatementKey};
 use crate::error::{BackendError, SqlError};
+use crate::memory::{Full, Hold, Share};
 use crate::parameters::{COUNT_FOLLOWS, Given};
 use crate::wire;
 use bytes::BytesMut;
 use std::collections::HashMap;
+use std::io;
 use std::sync::Arc;
 
 pub const COM_STMT_PREPARE: u8 = 0x16;
-pub const COM_STMT_SEND_LONG_DATA: u8 = 0x18;
 
 const MAX_OWN_ANSWER: usize = 64 << 20;
+/// What a prepared statement takes besides its text, about.
+const STATEMENT: usize = 1024;
 
 /// What a statement is, wherever it runs.
 #[derive(Clone)]
@@ -35,10 +39,11 @@ pub struct Statement {
     pub params: u16,
     /// The parameter types that the client gave last.
     types: Option<Arc<[u8]>>,
-    long_data: Vec<(u16, Vec<u8>)>,
-    long_bytes: usize,
+    pub long_data: LongData,
     /// The server that holds an open cursor.
     pub cursor: Option<usize>,
+    /// Counts it and its text.
+    _held: Hold,
 }
 
 #[derive(Default)]
@@ -48,9 +53,18 @@ pub struct Statements {
     cursors: bool,
     known: HashMap<u32, Statement>,
     names: Names,
+    share: Share,
 }
 
 impl Statements {
+    /// Counted as the connection's share.
+    pub fn new(share: Share) -> Self {
+        Self {
+            share,
+            ..Self::default()
+        }
+    }
+
     pub fn new_id(&mut self) -> u32 {
         self.last_id = self.last_id.wrapping_add(1);
         self.last_id
@@ -66,16 +80,23 @@ impl Statements {
         }
     }
 
-    pub fn add(&mut self, id: u32, text: Text, known: Arc<Known>, params: u16) {
+    /// Room for a statement with a text of so many bytes.
+    pub fn hold(&self, text: usize) -> Result<Hold, Full> {
+        let mut held = self.share.kept();
+        held.grow(text + STATEMENT)?;
+        Ok(held)
+    }
+
+    pub fn add(&mut self, id: u32, text: Text, known: Arc<Known>, params: u16, held: Hold) {
         self.names.take(text.name);
         let statement = Statement {
             text,
             known,
             params,
             types: None,
-            long_data: Vec::new(),
-            long_bytes: 0,
+            long_data: LongData::new(self.share.kept()),
             cursor: None,
+            _held: held,
         };
         self.known.insert(id, statement);
     }
@@ -117,24 +138,6 @@ impl Statements {
 }
 
 impl Statement {
-    /// Keeps a piece of a long parameter; false if that would be more than `limit`.
-    pub fn add_long_data(&mut self, param: u16, piece: &[u8], limit: usize) -> bool {
-        self.long_bytes += piece.len();
-        if self.long_bytes > limit {
-            return false;
-        }
-        match self.long_data.iter_mut().find(|(p, _)| *p == param) {
-            Some((_, data)) => data.extend_from_slice(piece),
-            None => self.long_data.push((param, piece.to_vec())),
-        }
-        true
-    }
-
-    pub fn drop_long_data(&mut self) {
-        self.long_data.clear();
-        self.long_bytes = 0;
-    }
-
     /// Whether the rest of a long execution is needed before it can be sent.
     pub fn needs_whole(&self, payload: &[u8], named: bool) -> bool {
         let says_all =
@@ -152,6 +155,7 @@ impl Statement {
         continued: bool,
         named: bool,
     ) -> Result<Execution, SqlError> {
+        self.long_data.refused()?;
         let malformed = |_| SqlError::malformed_packet();
         let given = Given::find(&payload, self.params, named).map_err(malformed)?;
         if given.map_or(0, |g| g.count) < self.params {
@@ -163,14 +167,14 @@ impl Statement {
                 self.types = Some(Arc::from(types));
             }
         }
-        self.long_bytes = 0;
+        let long_data = self.long_data.take();
         Ok(Execution {
             text: self.text.clone(),
             payload,
             continued,
             given,
             types: self.types.clone(),
-            long_data: std::mem::take(&mut self.long_data),
+            long_data,
             rewritten: Vec::new(),
         })
     }
@@ -184,7 +188,8 @@ pub struct Execution {
     /// The values in the packet.
     given: Option<Given>,
     types: Option<Arc<[u8]>>,
-    long_data: Vec<(u16, Vec<u8>)>,
+    long_data: Values,
+    /// What the packet begins with for a server that is told the types anew.
     rewritten: Vec<u8>,
 }
 
@@ -220,33 +225,27 @@ impl Execution {
         Ok(())
     }
 
-    /// Queues what must go ahead and returns the packet in this server's terms.
-    pub fn queue_for(&mut self, backend: &mut Backend) -> &[u8] {
+    /// Sends what must go ahead and returns the packet in this server's terms, in two pieces.
+    pub async fn begin_on(&mut self, backend: &mut Backend) -> io::Result<[&[u8]; 2]> {
         let Some(there) = backend.statements.get_mut(&self.text.key) else {
-            return &self.payload;
+            return Ok([&self.payload, &[]]);
         };
         let told = there.types == self.types;
         if !told {
             there.types = self.types.clone();
         }
-        let id = there.id.to_le_bytes();
-        for (param, data) in &self.long_data {
-            let mut ahead = vec![COM_STMT_SEND_LONG_DATA];
-            ahead.extend_from_slice(&id);
-            ahead.extend_from_slice(&param.to_le_bytes());
-            ahead.extend_from_slice(data);
-            backend.conn.begin();
-            backend.conn.queue(&ahead);
-        }
+        let id = there.id;
+        self.long_data.send(&mut backend.conn, id).await?;
         backend.conn.begin();
-        self.payload[1..5].copy_from_slice(&id);
-        match (self.given, &self.types) {
+        self.payload[1..5].copy_from_slice(&id.to_le_bytes());
+        Ok(match (self.given, &self.types) {
             (Some(given), Some(types)) if !given.bound && !told => {
-                self.rewritten = given.with_types(&self.payload, types);
-                &self.rewritten
+                let (head, values) = given.with_types(&self.payload, types);
+                self.rewritten = head;
+                [&self.rewritten, values]
             }
-            _ => &self.payload,
-        }
+            _ => [&self.payload, &[]],
+        })
     }
 }
 
@@ -285,7 +284,8 @@ mod tests {
     fn statement(params: u16) -> Statement {
         let mut statements = Statements::default();
         let id = statements.new_id();
-        statements.add(id, statements.text(b"SELECT ?", None), known(), params);
+        let (text, held) = (statements.text(b"SELECT ?", None), Hold::default());
+        statements.add(id, text, known(), params, held);
         statements.known.remove(&id).unwrap()
     }
 
@@ -307,10 +307,9 @@ mod tests {
     /// What a server gets that knows nothing of the statement's types.
     fn told_anew(execution: &Execution) -> Vec<u8> {
         let types = execution.types.as_deref().unwrap();
-        execution
-            .given
-            .unwrap()
-            .with_types(&execution.payload, types)
+        let given = execution.given.unwrap();
+        let (head, values) = given.with_types(&execution.payload, types);
+        [&head, values].concat()
     }
 
     /// An execution with a number of values.
@@ -362,14 +361,5 @@ mod tests {
                 "{length}"
             );
         }
-    }
-
-    #[test]
-    fn long_data_is_gathered_by_parameter_and_bounded() {
-        let mut statement = statement(2);
-        assert!(statement.add_long_data(1, b"ab", 5));
-        assert!(statement.add_long_data(1, b"cd", 5));
-        assert!(!statement.add_long_data(0, b"ef", 5));
-        assert_eq!(statement.long_data[0], (1, b"abcd".to_vec()));
     }
 }

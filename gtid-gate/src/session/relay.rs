@@ -10,7 +10,7 @@ use crate::bell::{KILLED, LOST};
 use crate::error::{BackendError, SqlError};
 use crate::packet::Conn;
 use crate::registry::Entry;
-use crate::response::{First, Response, Shape, Step};
+use crate::response::{First, Response, Step};
 use crate::servers::{Place, Role};
 use bytes::Buf;
 use std::future::poll_fn;
@@ -60,12 +60,9 @@ pub async fn relay(
     backend: &mut Backend,
     entry: &Entry,
     turn: &mut Option<Place>,
-    shape: Shape,
-    extra_status: u16,
+    mut response: Response,
     on_refusal: OnRefusal,
 ) -> Result<Answer, RelayError> {
-    let mut response = Response::new(shape, backend.deprecate_eof(), client.seq);
-    response.extra_status = extra_status;
     if let First::Error(code) = first_packet(backend, entry).await.map_err(not_sent)? {
         if SqlError::is_server_going(code) && backend.server.role == Role::Satellite {
             return Err(RelayError::NothingSent(BackendError::Lost(format!(

@@ -10,7 +10,9 @@ use super::{Fault, Session};
 use crate::backend::{Backend, Socket, Wish};
 use crate::error::{BackendError, PacketError, SqlError};
 use crate::gate::Told;
+use crate::response::{Response, Shape, StatusRows};
 use crate::servers::{Role, Room, Server};
+use crate::ssl_status::SslStatus;
 use crate::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS};
 use std::sync::Arc;
 use std::time::Duration;
@@ -124,9 +126,13 @@ impl Session {
             0
         };
         let client = &mut self.client.conn;
+        let mut response = Response::new(work.shape(), backend.deprecate_eof(), client.seq);
+        response.extra_status = extra;
+        if self.ties.asks_status {
+            response.status_rows = status_rows(self.client.ssl, work);
+        }
         let turn = &mut self.turn;
-        let shape = work.shape();
-        let answer = relay(client, backend, &self.entry, turn, shape, extra, on_refusal).await;
+        let answer = relay(client, backend, &self.entry, turn, response, on_refusal).await;
         self.turn = None;
         let answer = answer.map_err(Failed::Relay)?;
         if let (Work::Prepare { key, .. }, Some(prepared)) = (&*work, answer.prepared) {
@@ -296,6 +302,17 @@ impl Session {
             Failed::Client(error) => Fault::from(error),
             Failed::Prepare(error) => Fault::Sql(error),
         }
+    }
+}
+
+fn status_rows(ssl: SslStatus, work: &Work) -> Option<Box<StatusRows>> {
+    match work.shape() {
+        Shape::Results => {
+            let binary = matches!(work, Work::Execute(_));
+            Some(Box::new(StatusRows::new(ssl, binary)))
+        }
+        Shape::Rows => Some(Box::new(StatusRows::fetched(ssl))),
+        Shape::Prepare { .. } | Shape::Single => None,
     }
 }
 

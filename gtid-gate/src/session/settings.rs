@@ -13,6 +13,9 @@ use crate::error::SqlError;
 use crate::gate::Told;
 use crate::policy::{Choice, Level};
 
+/// A longer value is not kept to be repeated elsewhere.
+const LONGEST: usize = 16 * 1024;
+
 impl Session {
     pub(super) async fn set(&mut self, items: &[SetItem], mut work: Work) -> Result<(), Fault> {
         check_choices(items).map_err(SqlError::bad_choice)?;
@@ -40,7 +43,7 @@ impl Session {
             )
         };
         if !items.is_empty() && items.iter().all(about_next) && self.state.tx != Tx::OnMaster {
-            return self.set_next(items, work.sql().into_owned()).await;
+            return self.set_next(items).await;
         }
         let turns_on = items.contains(&SetItem::Autocommit(true)) && !self.state.autocommit;
         if turns_on && let Tx::OnSatellite(id) = self.state.tx {
@@ -65,7 +68,7 @@ impl Session {
     }
 
     /// `SET TRANSACTION`: about the next transaction only, so only the server that runs it is told.
-    async fn set_next(&mut self, items: &[SetItem], sql: String) -> Result<(), Fault> {
+    async fn set_next(&mut self, items: &[SetItem]) -> Result<(), Fault> {
         if self.state.tx != Tx::None {
             let text =
                 "Transaction characteristics can't be changed while a transaction is in progress";
@@ -74,21 +77,18 @@ impl Session {
         for item in items {
             match item {
                 SetItem::TransactionReadOnlyNext(read_only) => {
-                    self.state.next.read_only = Some(*read_only)
+                    self.state.next.read_only(*read_only)
                 }
-                SetItem::IsolationNext(level) => {
-                    self.state.next.serializable = level == "SERIALIZABLE"
-                }
+                SetItem::IsolationNext(level) => self.state.next.isolation(level),
                 _ => {}
             }
         }
-        self.state.next.sql.push(sql);
         self.say_ok().await
     }
 
     pub(super) async fn tell_next_to_master(&mut self) -> Result<(), Fault> {
         let next = std::mem::take(&mut self.state.next);
-        for sql in &next.sql {
+        for sql in next.sql() {
             self.on_master_quietly(sql).await?;
         }
         self.state.next = Next::default();
@@ -204,6 +204,10 @@ impl Session {
         self.client.timeouts.set(name, value, defaults);
         if name == "character_set_client" {
             self.state.encoding = Encoding::of(value);
+        }
+        if value.len() > LONGEST {
+            self.state.sticky = Some("a setting that is too long to be kept");
+            return;
         }
         self.state
             .keep(name, format!("SET SESSION {name} = {value}"));

@@ -41,7 +41,27 @@ pub enum Computed {
 pub struct Next {
     pub read_only: Option<bool>,
     pub serializable: bool,
-    pub sql: Vec<String>,
+    /// Each of both at most once: a client may say them as often as it likes.
+    mode: Option<String>,
+    isolation: Option<String>,
+}
+
+impl Next {
+    pub fn read_only(&mut self, read_only: bool) {
+        self.read_only = Some(read_only);
+        let mode = if read_only { "READ ONLY" } else { "READ WRITE" };
+        self.mode = Some(format!("SET TRANSACTION {mode}"));
+    }
+
+    pub fn isolation(&mut self, level: &str) {
+        self.serializable = level == "SERIALIZABLE";
+        self.isolation = Some(format!("SET TRANSACTION ISOLATION LEVEL {level}"));
+    }
+
+    /// What the server that runs the transaction is told.
+    pub fn sql(&self) -> impl Iterator<Item = &str> {
+        self.mode.iter().chain(&self.isolation).map(String::as_str)
+    }
 }
 
 pub struct State {
@@ -238,5 +258,17 @@ mod tests {
         assert!(state.declared_read_only());
         state.next.read_only = Some(false);
         assert!(!state.declared_read_only());
+    }
+
+    #[test]
+    fn what_is_said_of_the_next_transaction_again_and_again_is_told_once() {
+        let mut next = Next::default();
+        for at in 0..100 {
+            next.read_only(at % 2 == 0);
+            next.isolation("SERIALIZABLE");
+        }
+        let told: Vec<&str> = next.sql().collect();
+        let isolation = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE";
+        assert_eq!(told, ["SET TRANSACTION READ WRITE", isolation]);
     }
 }

@@ -12,6 +12,8 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+mod memory;
+mod status;
 mod streams;
 mod unread;
 
@@ -41,8 +43,8 @@ async fn master(answer: Answer) -> String {
     address
 }
 
-async fn attend(mut conn: Conn, answer: Answer) -> std::io::Result<()> {
-    let greeting = Greeting {
+fn greeting() -> Greeting {
+    Greeting {
         version: "8.4.0".into(),
         thread_id: 1,
         nonce: [1; 20],
@@ -50,8 +52,11 @@ async fn attend(mut conn: Conn, answer: Answer) -> std::io::Result<()> {
         charset: 255,
         status: 2,
         plugin: CACHING_SHA2.into(),
-    };
-    conn.send(&greeting.encode()).await?;
+    }
+}
+
+async fn attend(mut conn: Conn, answer: Answer) -> std::io::Result<()> {
+    conn.send(&greeting().encode()).await?;
     let _login = conn.packet(MAX_PACKET).await;
     conn.send(&wire::ok_packet(2)).await?;
     loop {
@@ -215,4 +220,32 @@ async fn a_first_statement_that_ties_a_session_to_the_master_is_not_told_that_th
     let command = b"\x03CREATE TEMPORARY TABLE t (id INT)";
     client.send(command).await.unwrap();
     assert_eq!(client.packet(MAX_PACKET).await.unwrap()[0], 0);
+}
+
+/// It was cut to its lower byte, which is another collation. A login has one byte only.
+#[tokio::test]
+async fn a_collation_above_255_reaches_the_server() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let asked = tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        let mut conn = Conn::new(stream);
+        conn.send(&greeting().encode()).await.unwrap();
+        let login = conn.packet(MAX_PACKET).await.unwrap();
+        conn.send(&wire::ok_packet(2)).await.unwrap();
+        conn.begin();
+        let query = conn.packet(MAX_PACKET).await.unwrap();
+        conn.send(&wire::ok_packet(2)).await.unwrap();
+        (login[8], String::from_utf8_lossy(&query).into_owned())
+    });
+    let shared = streams::shared(&[("GATE_MASTER", &address)]);
+    let (near, _far) = tokio::io::duplex(1024);
+    let mut session = streams::new_session(&shared, near);
+    session.charset = 309;
+    let room = shared.gate.servers.master.pool.room().unwrap();
+    let connected = session.connect(&shared.gate.servers.master, room).await;
+    assert!(connected.is_ok());
+    let (login, query) = asked.await.unwrap();
+    assert_eq!(login, 255);
+    assert!(query.contains("collation_connection = 309"), "{query}");
 }

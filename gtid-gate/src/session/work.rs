@@ -115,16 +115,16 @@ pub async fn send(
 ) -> Result<(), SendError> {
     backend.conn.begin();
     let continued = work.continued();
-    let payload = match work {
+    let payload: [&[u8]; 2] = match work {
         Work::Query { request, .. }
         | Work::Plain { request, .. }
-        | Work::Prepare { request, .. } => &request.payload[..],
-        Work::Execute(execution) => execution.queue_for(backend),
+        | Work::Prepare { request, .. } => [&request.payload, &[]],
+        Work::Execute(execution) => execution.begin_on(backend).await?,
     };
     if !continued {
-        backend.conn.queue(payload);
-        return Ok(backend.conn.flush().await?);
+        return Ok(backend.conn.send_pieces(&payload).await?);
     }
+    let [payload, _] = payload;
     backend.conn.queue_header(payload.len());
     backend.conn.send_raw(payload).await?;
     stream_rest(client, &mut backend.conn, limit - payload.len().min(limit)).await

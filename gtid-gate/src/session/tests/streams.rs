@@ -6,6 +6,7 @@ use crate::config::Config;
 use crate::gtid::GtidSet;
 use crate::packet::MAX_PAYLOAD;
 use crate::servers::Position;
+use crate::session::route::Known;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf, duplex, split};
 use tokio::sync::watch;
@@ -156,4 +157,17 @@ pub(super) fn satellite(shared: &Shared, session: &mut Session) -> DuplexStream 
     }));
     session.satellites.put(Backend::scripted(server, near));
     far
+}
+
+/// Statement 1, which reads and has one parameter.
+pub(super) fn prepared_read(session: &mut Session) {
+    add_statement(session, 1, b"SELECT ?");
+}
+
+pub(super) fn add_statement(session: &mut Session, id: u32, text: &[u8]) {
+    let known = Known::of(crate::classify::understand("SELECT ?")).ok();
+    let statements = &mut session.statements;
+    let held = statements.hold(text.len()).unwrap();
+    let text = statements.text(text, None);
+    statements.add(id, text, Arc::new(known.unwrap()), 1, held);
 }

@@ -4,8 +4,8 @@ use super::super::*;
 use super::streams::*;
 use crate::packet::MAX_PAYLOAD;
 use crate::session::commands::COM_STMT_EXECUTE;
-use crate::session::prepared::{COM_STMT_PREPARE, COM_STMT_SEND_LONG_DATA};
-use crate::session::route::Known;
+use crate::session::long_data::COM_STMT_SEND_LONG_DATA;
+use crate::session::prepared::COM_STMT_PREPARE;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
 const CREATE: &[u8] = b"\x03CREATE TABLE from_data (a INT) /* as long as a pipe */       ";
@@ -155,13 +155,6 @@ async fn the_rest_of_an_execution_becomes_no_command_when_the_satellite_is_lost(
     let said = running.leave().await;
     assert_eq!(said.iter().map(|p| code(p)).collect::<Vec<_>>(), [1105]);
     assert_eq!(statements(&shared), 0);
-}
-
-/// Statement 1, which reads and has one parameter.
-fn prepared_read(session: &mut Session) {
-    let known = Known::of(crate::classify::understand("SELECT ?")).ok();
-    let text = session.statements.text(b"SELECT ?", None);
-    session.statements.add(1, text, Arc::new(known.unwrap()), 1);
 }
 
 /// The first packet of an execution of statement 1 that says all but the end of its value.

@@ -5,7 +5,6 @@ import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Matcher;
@@ -52,13 +51,7 @@ final class BinlogGtids implements OrderProof.Binlog, AutoCloseable {
     }
 
     private List<String> files() throws SQLException {
-        List<String> names = new ArrayList<>();
-        try (Statement s = questions.createStatement(); ResultSet r = s.executeQuery("SHOW BINARY LOGS")) {
-            while (r.next()) {
-                names.add(r.getString(1));
-            }
-        }
-        return names;
+        return Master.binlogs(questions);
     }
 
     private GtidSet liesBefore(String name) throws SQLException {

@@ -167,7 +167,7 @@ final class CaptureRun implements AutoCloseable {
             EpochKeeper epoch = new EpochKeeper(
                     claim.writer(), tail, gaps, claim.number(), claim.set(), master.serverUuid(), metrics, readiness);
             Sequencer sequencer = new Sequencer(config, classifier, new ColumnKinds(collations), generated, rows,
-                    new TransactionWriter(claim.writer(), metrics), epoch, prepared);
+                    new TransactionWriter(claim.writer(), metrics), epoch, prepared, new PreparedInBinlog(config));
             prepared.resumeFrom(claim.set());
             spine = new Spine(config, claim.set(), sequencer);
             if (!closed) {

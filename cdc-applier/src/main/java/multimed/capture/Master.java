@@ -6,7 +6,9 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import multimed.log.GtidSet;
 
@@ -70,6 +72,21 @@ final class Master implements AutoCloseable {
             }
             return new Position(executed, r.getString(1), r.getLong(2));
         }
+    }
+
+    /** The names of its binlog files, oldest first. */
+    List<String> binlogs() throws SQLException {
+        return binlogs(connection);
+    }
+
+    static List<String> binlogs(Connection connection) throws SQLException {
+        List<String> names = new ArrayList<>();
+        try (Statement s = connection.createStatement(); ResultSet r = s.executeQuery("SHOW BINARY LOGS")) {
+            while (r.next()) {
+                names.add(r.getString(1));
+            }
+        }
+        return names;
     }
 
     private String binlogStatus() throws SQLException {

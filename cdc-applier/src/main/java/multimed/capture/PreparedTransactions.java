@@ -9,9 +9,8 @@ import multimed.log.GtidSet;
 
 /**
  * Changes that XA PREPARE brought and that XA COMMIT, another transaction of the binlog, makes effective. In: whole groups, by xid.
- * Out: the same at their commit. Lives as long as the process, over epochs, so that neither a restart of the master nor one of Kafka
- * loses them. Must never: give out what this process did not itself write the preparation of, or hold more than a bound; what it
- * does not have is a rebuild.
+ * Out: the same at their commit. Lives as long as the process, over epochs. A cache: what it does not have, {@link PreparedInBinlog} reads again.
+ * Must never: give out what this process did not itself write the preparation of, or hold more than a bound.
  */
 final class PreparedTransactions {
     private static final long MAX_BYTES = 64L * 1024 * 1024;
@@ -45,7 +44,7 @@ final class PreparedTransactions {
         List<BinlogEvent> changes = obstacle != null ? List.of() : group.events().stream().filter(PreparedTransactions::isChange).toList();
         Prepared prepared = new Prepared(group.formatDescription(), RowSession.of(group.events()), changes, obstacle);
         if (bytes + prepared.bytes() > MAX_BYTES) {
-            prepared = new Prepared(group.formatDescription(), Map.of(), List.of(), "more than 64 MiB of prepared changes");
+            return;
         }
         bytes += prepared.bytes();
         byXid.put(xid, prepared);
@@ -55,7 +54,7 @@ final class PreparedTransactions {
         return event.type() == EventType.TABLE_MAP || EventType.isRows(event.type());
     }
 
-    /** Forgets it; null if it was prepared before this process began. */
+    /** Forgets it; null if it was prepared before this process began, or was too much. */
     Prepared take(String xid) {
         Prepared prepared = byXid.remove(xid);
         bytes -= prepared == null ? 0 : prepared.bytes();

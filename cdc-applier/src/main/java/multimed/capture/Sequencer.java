@@ -31,6 +31,7 @@ import org.slf4j.LoggerFactory;
  *
  * <pre>
  * transaction longer than the limit         streamed raw as it comes; a rebuild if it turns out not to be replayable
+ * XA transaction longer than the limit      passed over, and read again when it is committed
  * any other                                 held until complete, classified, written
  * rows, but Debezium is down, late, differs raw
  * capture is five seconds behind the master raw, without Debezium, until it is there again
@@ -51,18 +52,20 @@ final class Sequencer implements Spine.Sink {
     private final TransactionWriter writer;
     private final EpochKeeper epoch;
     private final PreparedTransactions prepared;
+    private final PreparedInBinlog preparedInBinlog;
 
     private byte[] formatDescription;
     private GtidEvent open;
     private TransactionEnd end;
     private List<BinlogEvent> events = new ArrayList<>();
     private LargeTransaction large;
+    private boolean largeXa;
     private Gtid previous;
     private String file = "";
     private long position;
 
     Sequencer(CaptureConfig config, Classifier classifier, ColumnKinds kinds, GeneratedColumns generatedColumns, RowSource rowSource,
-            TransactionWriter writer, EpochKeeper epoch, PreparedTransactions prepared) {
+            TransactionWriter writer, EpochKeeper epoch, PreparedTransactions prepared, PreparedInBinlog preparedInBinlog) {
         this.config = config;
         this.classifier = classifier;
         this.kinds = kinds;
@@ -71,6 +74,7 @@ final class Sequencer implements Spine.Sink {
         this.writer = writer;
         this.epoch = epoch;
         this.prepared = prepared;
+        this.preparedInBinlog = preparedInBinlog;
     }
 
     @Override
@@ -126,14 +130,19 @@ final class Sequencer implements Spine.Sink {
         open = start;
         end = new TransactionEnd();
         events = new ArrayList<>();
-        large = start.transactionBytes() > config.largeBytes() ? new LargeTransaction() : null;
+        large = start.transactionBytes() > config.largeBytes() ? largeTransaction() : null;
+        largeXa = false;
+    }
+
+    private LargeTransaction largeTransaction() {
+        return new LargeTransaction(open, formatDescription, "large");
     }
 
     /** Its length in the binlog says nothing about what is inside. */
     private void compressed(BinlogEvent event) throws Exception {
         try (TransactionPayload payload = TransactionPayload.open(event)) {
             if (large == null && payload.uncompressedBytes() > config.largeBytes()) {
-                large = new LargeTransaction();
+                large = largeTransaction();
             }
             for (BinlogEvent inside = payload.next(); inside != null; inside = payload.next()) {
                 content(inside);
@@ -146,14 +155,26 @@ final class Sequencer implements Spine.Sink {
 
     private void content(BinlogEvent event) throws Exception {
         boolean last = end.isLast(event);
+        if (large != null && isXaStart(event)) {
+            large = null;
+            largeXa = true;
+        }
         if (large != null) {
             large.add(event, last);
-        } else {
+        } else if (!largeXa || !isChange(event)) {
             events.add(event);
         }
         if (last) {
             finish();
         }
+    }
+
+    private static boolean isXaStart(BinlogEvent event) {
+        return event.type() == EventType.QUERY && QueryEvent.parse(event).ascii().startsWith("XA START ");
+    }
+
+    private static boolean isChange(BinlogEvent event) {
+        return event.type() == EventType.TABLE_MAP || EventType.isRows(event.type());
     }
 
     private void finish() throws Exception {
@@ -177,7 +198,7 @@ final class Sequencer implements Spine.Sink {
         events = List.of();
     }
 
-    private void writeOnce() throws InterruptedException {
+    private void writeOnce() throws Exception {
         if (large != null) {
             large.finish();
         } else {
@@ -185,7 +206,7 @@ final class Sequencer implements Spine.Sink {
         }
     }
 
-    private void write(MasterTransaction transaction) throws InterruptedException {
+    private void write(MasterTransaction transaction) throws Exception {
         Verdict verdict = classifier.classify(transaction);
         if (verdict instanceof AsRows rows) {
             rows(transaction, rows);
@@ -197,28 +218,61 @@ final class Sequencer implements Spine.Sink {
         } else if (verdict instanceof AsStatementThenRaw opening) {
             rowSource.statement(open.gtid());
             writer.statementThenRaw(transaction, previous, opening.statement());
+        } else if (verdict instanceof AsEmpty && largeXa) {
+            xaFromBinlog(Statements.xid(QueryEvent.parse(events.get(0))));
         } else if (verdict instanceof AsEmpty) {
             writer.empty(open, previous);
         } else if (verdict instanceof AsXaPrepare xa) {
-            prepared.add(xa.xid(), transaction, xa.obstacle());
-            writer.empty(open, previous);
+            xaPrepare(transaction, xa);
         } else if (verdict instanceof AsXaRollback xa) {
-            prepared.take(xa.xid());
+            xaDecided(xa.xid());
             writer.empty(open, previous);
         } else if (verdict instanceof AsXaCommit xa) {
-            xaCommit(prepared.take(xa.xid()));
+            xaCommit(xa.xid());
         } else if (verdict instanceof AsRebuild rebuild) {
             rowSource.statement(open.gtid());
             rebuild(rebuild.reason());
         }
     }
 
-    private void xaCommit(PreparedTransactions.Prepared changes) {
-        String obstacle = changes == null ? "prepared before capture was started" : changes.obstacle();
-        if (obstacle != null) {
-            rebuild("XA COMMIT of changes that are not at hand: " + obstacle);
+    private void xaPrepare(MasterTransaction transaction, AsXaPrepare xa) {
+        xaDecided(xa.xid());
+        if (!largeXa) {
+            prepared.add(xa.xid(), transaction, xa.obstacle());
+        }
+        writer.empty(open, previous);
+    }
+
+    private PreparedTransactions.Prepared xaDecided(String xid) {
+        preparedInBinlog.forget(xid);
+        return prepared.take(xid);
+    }
+
+    private void xaCommit(String xid) throws Exception {
+        PreparedTransactions.Prepared changes = prepared.take(xid);
+        if (changes == null) {
+            xaFromBinlog(xid);
+        } else if (changes.obstacle() != null) {
+            rebuild("XA COMMIT of what can't be replayed: " + changes.obstacle());
         } else {
-            writer.raw(open, previous, changes);
+            writer.raw(open.withoutClock(), previous, changes);
+        }
+        preparedInBinlog.forget(xid);
+    }
+
+    private void xaFromBinlog(String xid) throws Exception {
+        LargeTransaction[] again = new LargeTransaction[1];
+        String missing = preparedInBinlog.read(xid, open.gtid(), file, (description, event, last) -> {
+            if (again[0] == null) {
+                again[0] = new LargeTransaction(open.withoutClock(), description, "xa");
+            }
+            again[0].add(event, last);
+        });
+        if (missing != null) {
+            epoch.repeat();
+            rebuild("XA COMMIT of changes that are not at hand: " + missing);
+        } else {
+            again[0].finish();
         }
     }
 
@@ -248,15 +302,21 @@ final class Sequencer implements Spine.Sink {
 
     /** A transaction that is not held: its row events go out as they come. */
     private final class LargeTransaction {
-        private final TransactionWriter.RawStream stream = writer.rawStream(open, previous, formatDescription, "large");
+        private final byte[] formatDescription;
+        private final TransactionWriter.RawStream stream;
         private boolean started;
         private String obstacle;
+
+        LargeTransaction(GtidEvent start, byte[] formatDescription, String reason) {
+            this.formatDescription = formatDescription;
+            stream = writer.rawStream(start, previous, formatDescription, reason);
+        }
 
         void add(BinlogEvent event, boolean last) {
             if (epoch.set().contains(open.gtid())) {
                 return;
             }
-            if (EventType.isRows(event.type()) || event.type() == EventType.TABLE_MAP) {
+            if (isChange(event)) {
                 started = true;
                 if (obstacle == null) {
                     stream.add(event);
@@ -282,7 +342,7 @@ final class Sequencer implements Spine.Sink {
         }
 
         private String obstacle(BinlogEvent event, boolean last) {
-            if (event.type() == EventType.ROWS_QUERY || event.ignorable() || event.type() == EventType.XID) {
+            if (event.type() == EventType.ROWS_QUERY || event.ignorable() || event.type() == EventType.XID || event.type() == EventType.XA_PREPARE) {
                 return null;
             }
             if (event.type() != EventType.QUERY) {
@@ -290,7 +350,8 @@ final class Sequencer implements Spine.Sink {
             }
             QueryEvent query = QueryEvent.parse(event);
             String sql = query.ascii().toUpperCase(Locale.ROOT);
-            boolean harmless = sql.equals("BEGIN") || last && sql.equals("COMMIT") || sql.startsWith("SAVEPOINT ");
+            boolean harmless = sql.equals("BEGIN") || last && sql.equals("COMMIT") || sql.startsWith("SAVEPOINT ")
+                    || sql.startsWith("XA START ") || sql.startsWith("XA END ");
             return harmless ? null : "large transaction with " + Statements.shortened(query);
         }
 

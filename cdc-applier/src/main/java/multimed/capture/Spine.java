@@ -24,7 +24,7 @@ import multimed.binlog.FormatDescription;
 import multimed.log.GtidSet;
 
 /**
- * In: the master's binlog behind a GTID set. Out: every event as bytes without checksum, in order, on the caller's thread, and a
+ * In: the master's binlog behind a GTID set, or from a place on. Out: every event as bytes without checksum, in order, on the caller's thread, and a
  * heartbeat every second when nothing else comes. Must never: skip an event; whatever it can't read ends it.
  */
 final class Spine implements AutoCloseable {
@@ -43,7 +43,26 @@ final class Spine implements AutoCloseable {
     private final Sink sink;
     private Exception failure;
 
+    /** Thrown by a sink that has all it wants. */
+    static final class Finished extends Exception {
+        private static final long serialVersionUID = 1;
+    }
+
+    /** All that is not in the set. */
     Spine(CaptureConfig config, GtidSet from, Sink sink) {
+        this(config, sink);
+        client.setGtidSet(from.toString());
+        client.setUseBinlogFilenamePositionInGtidMode(false);
+    }
+
+    /** From the start of an event. */
+    Spine(CaptureConfig config, String file, long position, Sink sink) {
+        this(config, sink);
+        client.setBinlogFilename(file);
+        client.setBinlogPosition(position);
+    }
+
+    private Spine(CaptureConfig config, Sink sink) {
         this.sink = sink;
         LIBRARY_LOGS.forEach(l -> l.setLevel(Level.SEVERE));
         client = new Client(config);
@@ -53,8 +72,6 @@ final class Spine implements AutoCloseable {
         client.setConnectTimeout(10_000);
         client.setHeartbeatInterval(HEARTBEAT_MS);
         client.setSocketFactory(Spine::socket);
-        client.setGtidSet(from.toString());
-        client.setUseBinlogFilenamePositionInGtidMode(false);
         client.setEventDeserializer(new RawEvents());
         client.registerLifecycleListener(new BinaryLogClient.AbstractLifecycleListener() {
             @Override

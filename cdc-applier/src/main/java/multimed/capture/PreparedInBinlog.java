@@ -1,0 +1,164 @@
+package multimed.capture;
+
+import com.github.shyiko.mysql.binlog.network.ServerException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeoutException;
+import multimed.binlog.BinlogEvent;
+import multimed.binlog.EventType;
+import multimed.binlog.MalformedEventException;
+import multimed.binlog.QueryEvent;
+import multimed.binlog.TransactionPayload;
+import multimed.capture.PreparedPlaces.Place;
+import multimed.log.Gtid;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * In: the xid of an XA transaction that the binlog decides, and whose changes capture does not hold: it has been restarted since, or they are
+ * too many. Out: the events of its preparation, read again from the master's binlog, one by one. Searches from the decision back, file by file,
+ * and keeps where others were prepared, as more decisions usually follow after a restart. Must never: give another transaction's events.
+ */
+final class PreparedInBinlog {
+    private static final Logger log = LoggerFactory.getLogger(PreparedInBinlog.class);
+
+    /** The master ends capture's own connection when that is not read for net_write_timeout, 60 s. */
+    private static final Duration SEARCH = Duration.ofSeconds(30);
+    private static final long FILE_BEGIN = 4;
+    /** ER_SOURCE_FATAL_ERROR_READING_BINLOG: purged meanwhile, for one. */
+    private static final int CANNOT_READ_BINLOG = 1236;
+
+    /** Takes the events of an XA transaction after its GTID event, up to its XA PREPARE. */
+    interface Changes {
+        void event(byte[] formatDescription, BinlogEvent event, boolean last) throws Exception;
+    }
+
+    private final CaptureConfig config;
+    private PreparedPlaces places = new PreparedPlaces();
+
+    PreparedInBinlog(CaptureConfig config) {
+        this.config = config;
+    }
+
+    /** It is decided, or prepared anew. */
+    void forget(String xid) {
+        places.forget(xid);
+    }
+
+    /**
+     * Gives out the events; returns null, or why they are not to be had. Throws if that is to be tried again.
+     *
+     * @param decision the transaction that commits it
+     * @param file the binlog file that has the decision
+     */
+    String read(String xid, Gtid decision, String file, Changes to) throws Exception {
+        try {
+            Place place = find(xid, decision, file);
+            if (place == null) {
+                return "its XA PREPARE is not in the master's binlog any more";
+            }
+            log.info("the changes of a prepared XA transaction are read from the binlog again gtid={} file={} position={}", decision,
+                    place.file(), place.position());
+            read(place.file(), place.position(), new Group(xid, to));
+            return null;
+        } catch (TimeoutException e) {
+            return "its XA PREPARE was not found in the master's binlog within " + SEARCH.toSeconds() + " s";
+        } catch (ServerException e) {
+            if (e.getErrorCode() != CANNOT_READ_BINLOG) {
+                throw e;
+            }
+            return "the master does not give its binlog: " + e.getMessage();
+        } catch (MalformedEventException e) {
+            return "the master's binlog is not understood: " + e.getMessage();
+        } catch (NotThere e) {
+            return "the binlog has another transaction in its place";
+        }
+    }
+
+    private Place find(String xid, Gtid decision, String file) throws Exception {
+        if (places.get(xid) == null) {
+            long deadline = System.nanoTime() + SEARCH.toNanos();
+            places = PreparedPlaces.search(xid, filesUpTo(file), each -> {
+                PreparedScan scan = new PreparedScan(each, decision, deadline);
+                read(each, FILE_BEGIN, scan);
+                return scan.places();
+            });
+        }
+        return places.get(xid);
+    }
+
+    private List<String> filesUpTo(String file) throws Exception {
+        try (Master master = new Master(config)) {
+            List<String> files = master.binlogs();
+            return files.subList(0, files.indexOf(file) + 1);
+        }
+    }
+
+    private void read(String file, long position, Spine.Sink sink) throws Exception {
+        try (Spine spine = new Spine(config, file, position, sink)) {
+            spine.run();
+        } catch (Spine.Finished e) {
+            return;
+        }
+        throw new IllegalStateException("binlog " + file + " ended while it was read");
+    }
+
+    private static final class NotThere extends Exception {
+        private static final long serialVersionUID = 1;
+    }
+
+    /** One XA transaction, and the end. */
+    private static final class Group implements Spine.Sink {
+        private final String xid;
+        private final Changes to;
+        private byte[] formatDescription;
+        private TransactionEnd end;
+        private boolean started;
+
+        Group(String xid, Changes to) {
+            this.xid = xid;
+            this.to = to;
+        }
+
+        @Override
+        public void event(BinlogEvent event) throws Exception {
+            int type = event.type();
+            if (type == EventType.FORMAT_DESCRIPTION) {
+                formatDescription = event.bytes();
+            } else if (EventType.isGtid(type) && end == null) {
+                end = new TransactionEnd();
+            } else if (end != null && type == EventType.TRANSACTION_PAYLOAD) {
+                compressed(event);
+            } else if (end != null) {
+                content(event);
+            } else if (type != EventType.ROTATE) {
+                throw new NotThere();
+            }
+        }
+
+        private void compressed(BinlogEvent event) throws Exception {
+            try (TransactionPayload payload = TransactionPayload.open(event)) {
+                for (BinlogEvent inside = payload.next(); inside != null; inside = payload.next()) {
+                    content(inside);
+                }
+            }
+        }
+
+        private void content(BinlogEvent event) throws Exception {
+            boolean its = started || event.type() == EventType.QUERY && startsIt(QueryEvent.parse(event));
+            if (!its) {
+                throw new NotThere();
+            }
+            started = true;
+            boolean last = end.isLast(event);
+            to.event(formatDescription, event, last);
+            if (last) {
+                throw new Spine.Finished();
+            }
+        }
+
+        private boolean startsIt(QueryEvent query) {
+            return query.ascii().startsWith("XA START ") && Statements.xid(query).equals(xid);
+        }
+    }
+}

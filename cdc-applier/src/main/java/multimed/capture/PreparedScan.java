@@ -1,0 +1,123 @@
+package multimed.capture;
+
+import java.util.concurrent.TimeoutException;
+import multimed.binlog.BinlogEvent;
+import multimed.binlog.ByteCursor;
+import multimed.binlog.EventType;
+import multimed.binlog.GtidEvent;
+import multimed.binlog.QueryEvent;
+import multimed.binlog.TransactionPayload;
+import multimed.capture.PreparedPlaces.Place;
+import multimed.log.Gtid;
+
+/**
+ * In: the events of one binlog file from its start, up to its end or to a transaction that decides about an xid. Out: the XA transactions that
+ * are prepared there. Holds no changes. Must never: count that decision itself, or give a place behind 4 GiB, where events tell it no more.
+ */
+final class PreparedScan implements Spine.Sink {
+    private final String file;
+    private final Gtid decision;
+    private final long deadlineNanos;
+    private final PreparedPlaces places = new PreparedPlaces();
+    private long position;
+    private boolean positionKnown = true;
+    private Gtid open;
+    private Place place;
+    private TransactionEnd end;
+    private String prepares;
+
+    PreparedScan(String file, Gtid decision, long deadlineNanos) {
+        this.file = file;
+        this.decision = decision;
+        this.deadlineNanos = deadlineNanos;
+    }
+
+    PreparedPlaces places() {
+        return places;
+    }
+
+    @Override
+    public void event(BinlogEvent event) throws Exception {
+        int type = event.type();
+        boolean nothingMore = type == EventType.HEARTBEAT || type == EventType.HEARTBEAT_V2;
+        if (nothingMore || type == EventType.ROTATE && !(event.artificial() && named(event).equals(file))) {
+            throw new Spine.Finished();
+        }
+        if (System.nanoTime() - deadlineNanos > 0) {
+            throw new TimeoutException();
+        }
+        if (EventType.isGtid(type)) {
+            begin(GtidEvent.parse(event).gtid());
+        } else if (open != null) {
+            content(event);
+        }
+        passed(event);
+    }
+
+    private static String named(BinlogEvent rotate) {
+        ByteCursor body = rotate.body();
+        body.skip(8);
+        return body.text(body.remaining());
+    }
+
+    private void passed(BinlogEvent event) {
+        if (!event.artificial() && event.endPosition() > 0) {
+            positionKnown &= event.endPosition() > position;
+            position = event.endPosition();
+        }
+    }
+
+    private void begin(Gtid gtid) {
+        open = gtid;
+        place = positionKnown ? new Place(file, position) : null;
+        end = new TransactionEnd();
+        prepares = null;
+    }
+
+    private void content(BinlogEvent event) throws Spine.Finished {
+        if (event.type() != EventType.TRANSACTION_PAYLOAD) {
+            inside(event);
+            return;
+        }
+        try (TransactionPayload payload = TransactionPayload.open(event)) {
+            BinlogEvent first = payload.next();
+            inside(first);
+            // Only an XA transaction is worth being decompressed.
+            for (BinlogEvent next = prepares == null ? null : payload.next(); next != null; next = payload.next()) {
+                inside(next);
+            }
+        }
+        open = null;
+    }
+
+    private void inside(BinlogEvent event) throws Spine.Finished {
+        if (event.type() == EventType.QUERY) {
+            query(QueryEvent.parse(event));
+        } else if (event.type() == EventType.XA_PREPARE) {
+            prepared(event);
+        }
+        if (end.isLast(event)) {
+            if (open.equals(decision)) {
+                throw new Spine.Finished();
+            }
+            open = null;
+        }
+    }
+
+    private void query(QueryEvent query) {
+        String text = query.ascii();
+        if (text.startsWith("XA START ")) {
+            prepares = Statements.xid(query);
+        } else if ((text.startsWith("XA COMMIT ") || text.startsWith("XA ROLLBACK ")) && !open.equals(decision)) {
+            places.decided(Statements.xid(query));
+        }
+    }
+
+    /** XA COMMIT … ONE PHASE is asked for only by itself. */
+    private void prepared(BinlogEvent event) {
+        boolean onePhase = event.body().u8() != 0;
+        if (prepares != null && place != null && (!onePhase || open.equals(decision))) {
+            places.prepared(prepares, place);
+        }
+    }
+}
