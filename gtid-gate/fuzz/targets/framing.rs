@@ -4,10 +4,10 @@
 //! but for sequence ids, which go on; no memory on the word of a header.
 #![no_main]
 
+use bytes::BytesMut;
 use gtid_gate::error::PacketError;
 use gtid_gate::packet::{Conn, HEADER, Stream, payload_size};
 use gtid_gate::response::{First, Prepared, Response, Shape, Step};
-use bytes::BytesMut;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex};
@@ -57,7 +57,8 @@ fn follow(flags: u8, sizes: [usize; 3], stream: &[u8]) -> Followed {
     ];
     let mut response = Response::new(shapes[usize::from(flags & 3)], flags & 4 != 0, flags);
     response.extra_status = u16::from(flags & 8);
-    let (mut passed, mut left, mut step, mut rest) = (Vec::new(), BytesMut::new(), Step::More, stream);
+    let (mut passed, mut left, mut step, mut rest) =
+        (Vec::new(), BytesMut::new(), Step::More, stream);
     for size in sizes.into_iter().cycle() {
         let (piece, later) = rest.split_at(size.min(rest.len()));
         rest = later;
