@@ -4,9 +4,10 @@
 
 use super::prepared::Execution;
 use crate::backend::{Backend, StatementKey};
-use crate::error::{BackendError, PacketError};
-use crate::packet::{Conn, MAX_PAYLOAD};
-use crate::response::Shape;
+use crate::protocol::codec::Conn;
+use crate::protocol::error::{BackendError, PacketError};
+use crate::protocol::response::Shape;
+use crate::protocol::wire::MAX_PAYLOAD;
 use bytes::BytesMut;
 use std::borrow::Cow;
 

@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::streams::*;
-use crate::packet::MAX_PAYLOAD;
+use crate::protocol::wire::MAX_PAYLOAD;
 use crate::session::commands::COM_STMT_EXECUTE;
 use crate::session::long_data::COM_STMT_SEND_LONG_DATA;
 use crate::session::prepared::COM_STMT_PREPARE;
@@ -135,7 +135,7 @@ async fn the_rest_of_a_command_becomes_no_command_after_kill() {
     let mut running = run(&shared, PIPE, |s| entry = Some(s.entry.clone()));
     running.answer().await;
     running.send(&packet(0, &[b'x'; 1000])[..100]).await;
-    entry.unwrap().bell.ring(KILLED);
+    entry.unwrap().signals.raise(KILLED);
     let _ = running.to_gate.write_all(&data()).await;
     assert!(running.leave().await.is_empty());
     assert_eq!(statements(&shared), 0);
