@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Map;
 import multimed.apply.Apply;
 import multimed.capture.Capture;
+import multimed.capture.CaptureConfig;
 import multimed.capture.DecodeRate;
 import multimed.capture.LogPrinter;
 import multimed.capture.Verify;
@@ -40,7 +41,7 @@ public final class Main {
             case "archive":
                 return ClassArchive.run(System.getProperty("java.class.path"));
             case "decode":
-                return DecodeRate.run(env);
+                return DecodeRate.run(CaptureConfig.forReading(env).master());
             case "log":
                 return LogPrinter.run(args.subList(1, args.size()), env);
             case "verify":

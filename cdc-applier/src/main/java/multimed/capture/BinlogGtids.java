@@ -1,7 +1,6 @@
 package multimed.capture;
 
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -26,9 +25,9 @@ final class BinlogGtids implements OrderProof.Binlog, AutoCloseable {
     private Statement statement;
     private ResultSet events;
 
-    BinlogGtids(CaptureConfig config) throws SQLException {
-        questions = DriverManager.getConnection(config.jdbcUrl(), config.user(), config.password());
-        stream = DriverManager.getConnection(config.jdbcUrl(), config.user(), config.password());
+    BinlogGtids(MasterAccess access) throws SQLException {
+        questions = access.connect();
+        stream = access.connect();
         try (Statement s = stream.createStatement()) {
             // The reader of the log may let the master wait.
             s.execute("SET SESSION net_write_timeout = 3600");

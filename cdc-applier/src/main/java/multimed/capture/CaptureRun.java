@@ -54,10 +54,11 @@ final class CaptureRun implements AutoCloseable {
         readiness.notReady("connecting to the log");
         createTopic();
         readiness.notReady("connecting to the master");
-        try (Master master = new Master(config)) {
+        try (Master master = new Master(config.master())) {
             master.requireSettings();
             readiness.notReady("waiting for the master's lock");
-            try (WriterLock lock = WriterLock.take(config); LogTail tail = new LogTail(config)) {
+            try (WriterLock lock = WriterLock.take(config.master(), config.topic());
+                    LogTail tail = new LogTail(config.log(), config.topic())) {
                 readiness.notReady("reading the log");
                 State state = tail.read();
                 GtidSet set = startSet(state, master);
@@ -136,7 +137,7 @@ final class CaptureRun implements AutoCloseable {
     private Claim claim(LogTail tail, State state, GtidSet set, String serverUuid) throws Exception {
         EpochClaim claim = EpochClaim.after(state, set);
         for (int i = 0; i < MAX_CLAIMS; i++) {
-            LogWriter writer = new LogWriter(config, claim.number(), metrics);
+            LogWriter writer = new LogWriter(config.log(), config.topic(), claim.number(), metrics);
             boolean kept = false;
             try {
                 long own = writer.appendEpochStart(claim.set(), serverUuid);
@@ -161,15 +162,15 @@ final class CaptureRun implements AutoCloseable {
         metrics.set(Metric.CAPTURE_POSITION, claim.set().count());
         Collations collations = master.collations();
         Classifier classifier = new Classifier(collations, master.systemTimeZone());
-        try (RowSource rows = new RowSource(config, metrics);
-                GeneratedColumns generated = new GeneratedColumns(config);
-                GtidGaps gaps = new GtidGaps(config)) {
+        try (RowSource rows = new RowSource(config.master(), config.debeziumWaitMs(), new ColumnKinds(collations), metrics);
+                GeneratedColumns generated = new GeneratedColumns(config.master());
+                GtidGaps gaps = new GtidGaps(config.master())) {
             EpochKeeper epoch = new EpochKeeper(
                     claim.writer(), tail, gaps, claim.number(), claim.set(), master.serverUuid(), metrics, readiness);
-            Sequencer sequencer = new Sequencer(config, classifier, new ColumnKinds(collations), generated, rows,
-                    new TransactionWriter(claim.writer(), metrics), epoch, prepared, new PreparedInBinlog(config));
+            Sequencer sequencer = new Sequencer(config, classifier, generated, rows,
+                    new TransactionWriter(claim.writer(), metrics), epoch, prepared, new PreparedInBinlog(config.master()));
             prepared.resumeFrom(claim.set());
-            spine = new Spine(config, claim.set(), sequencer);
+            spine = new Spine(config.master(), claim.set(), sequencer);
             if (!closed) {
                 spine.run();
             }

@@ -37,7 +37,8 @@ final class DebeziumDecoder implements AutoCloseable {
         }
     }
 
-    private final CaptureConfig config;
+    private final MasterAccess access;
+    private final long waitMs;
     private final DecodedQueue queue = new DecodedQueue();
     private final DecodedRows rows = new DecodedRows(this::put);
     private final DebeziumTask engine;
@@ -45,16 +46,17 @@ final class DebeziumDecoder implements AutoCloseable {
     private volatile Window window;
     private volatile String failure;
 
-    DebeziumDecoder(CaptureConfig config) {
-        this.config = config;
-        engine = DebeziumEngines.create(config, this::handle, this::ended);
+    DebeziumDecoder(MasterAccess access, long waitMs) {
+        this.access = access;
+        this.waitMs = waitMs;
+        engine = DebeziumEngines.create(access, this::handle, this::ended);
         Thread thread = new Thread(this::runEngine, "debezium");
         thread.setDaemon(true);
         thread.start();
     }
 
     private void runEngine() {
-        try (Master master = new Master(config)) {
+        try (Master master = new Master(access)) {
             start = master.executed();
         } catch (SQLException | RuntimeException e) {
             ended(e);
@@ -85,7 +87,7 @@ final class DebeziumDecoder implements AutoCloseable {
         if (window == null || window.unsafe().contains(wanted)) {
             return Answer.without("debezium_starting");
         }
-        long deadline = System.nanoTime() + config.debeziumWaitMs() * 1_000_000;
+        long deadline = System.nanoTime() + waitMs * 1_000_000;
         while (true) {
             DecodedTransaction next = queue.peek(Math.max(0, (deadline - System.nanoTime()) / 1_000_000));
             if (next == null) {
@@ -122,7 +124,7 @@ final class DebeziumDecoder implements AutoCloseable {
     }
 
     private void openWindow() {
-        try (Master master = new Master(config)) {
+        try (Master master = new Master(access)) {
             window = new Window(start, master.executed());
             log.info("debezium is ready unsafe_transactions={}", window.unsafe().minus(start).count());
         } catch (SQLException | RuntimeException e) {

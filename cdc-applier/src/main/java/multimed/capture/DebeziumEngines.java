@@ -13,19 +13,19 @@ final class DebeziumEngines {
     private DebeziumEngines() {}
 
     /** Calls {@code handler} on the thread that runs it, in order; {@code ended} once when it stops, with the error if there was one. */
-    static DebeziumTask create(CaptureConfig config, Consumer<SourceRecord> handler, Consumer<Throwable> ended) {
-        return new DebeziumTask(settings(config), handler, ended);
+    static DebeziumTask create(MasterAccess access, Consumer<SourceRecord> handler, Consumer<Throwable> ended) {
+        return new DebeziumTask(settings(access), handler, ended);
     }
 
-    static Map<String, String> settings(CaptureConfig config) {
+    static Map<String, String> settings(MasterAccess access) {
         Map<String, String> p = new HashMap<>();
         p.put("name", "capture");
         p.put("topic.prefix", "master");
         p.put("connector.class", "io.debezium.connector.mysql.MySqlConnector");
-        p.put("database.hostname", config.master().host());
-        p.put("database.port", Integer.toString(config.master().port()));
-        p.put("database.user", config.user());
-        p.put("database.password", config.password());
+        p.put("database.hostname", access.address().host());
+        p.put("database.port", Integer.toString(access.address().port()));
+        p.put("database.user", access.user());
+        p.put("database.password", access.password());
         p.put("database.server.id", Long.toString(ThreadLocalRandom.current().nextLong(0x50000000L, 0x5fffffffL)));
         // TLS on the private network cost 1 ms per transaction; the password still goes RSA-encrypted.
         p.put("database.ssl.mode", "disabled");

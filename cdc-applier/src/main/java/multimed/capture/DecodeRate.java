@@ -1,6 +1,5 @@
 package multimed.capture;
 
-import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -23,17 +22,17 @@ public final class DecodeRate {
     private DecodeRate() {}
 
     /** Returns the exit status: 1, since it is to be killed. */
-    public static int run(Map<String, String> env) {
+    public static int run(MasterAccess access) {
         try {
-            new DecodeRate().follow(CaptureConfig.forReading(env));
+            new DecodeRate().follow(access);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
         return 1;
     }
 
-    private void follow(CaptureConfig config) throws InterruptedException {
-        DebeziumTask engine = DebeziumEngines.create(config, this::take, error -> ended.countDown());
+    private void follow(MasterAccess access) throws InterruptedException {
+        DebeziumTask engine = DebeziumEngines.create(access, this::take, error -> ended.countDown());
         Thread thread = new Thread(engine, "debezium");
         thread.setDaemon(true);
         thread.start();

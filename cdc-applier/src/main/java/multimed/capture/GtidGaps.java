@@ -22,14 +22,14 @@ final class GtidGaps implements AutoCloseable {
 
     private record Claim(GtidSet executed, String file, long offset) {}
 
-    private final CaptureConfig config;
+    private final MasterAccess access;
     private final ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor(GtidGaps::daemon);
     private Master master;
     private GtidSet older;
     private volatile Claim claim;
 
-    GtidGaps(CaptureConfig config) {
-        this.config = config;
+    GtidGaps(MasterAccess access) {
+        this.access = access;
         thread.scheduleWithFixedDelay(this::sample, INTERVAL_SECONDS, INTERVAL_SECONDS, TimeUnit.SECONDS);
     }
 
@@ -42,7 +42,7 @@ final class GtidGaps implements AutoCloseable {
     private void sample() {
         try {
             if (master == null) {
-                master = new Master(config);
+                master = new Master(access);
             }
             Position now = master.position();
             if (claim == null && older != null) {

@@ -3,6 +3,7 @@ package multimed.capture;
 import java.time.Duration;
 import java.util.List;
 import multimed.log.GtidSet;
+import multimed.log.LogAccess;
 import multimed.log.LogBrokenException;
 import multimed.log.LogEvent;
 import multimed.log.LogEvent.Broken;
@@ -52,8 +53,8 @@ final class LogTail implements AutoCloseable {
 
     private final Source source;
 
-    LogTail(CaptureConfig config) {
-        this(new InKafka(config));
+    LogTail(LogAccess access, String topic) {
+        this(new InKafka(access, topic));
     }
 
     LogTail(Source source) {
@@ -154,9 +155,9 @@ final class LogTail implements AutoCloseable {
         private final KafkaConsumer<byte[], byte[]> consumer;
         private final TopicPartition partition;
 
-        InKafka(CaptureConfig config) {
-            consumer = LogTopic.seekingConsumer(config.log(), config.topic());
-            partition = LogTopic.partition(config.topic());
+        InKafka(LogAccess access, String topic) {
+            consumer = LogTopic.seekingConsumer(access, topic);
+            partition = LogTopic.partition(topic);
         }
 
         @Override

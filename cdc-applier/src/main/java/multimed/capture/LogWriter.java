@@ -11,6 +11,7 @@ import multimed.admin.Metric;
 import multimed.admin.Metrics;
 import multimed.log.Gtid;
 import multimed.log.GtidSet;
+import multimed.log.LogAccess;
 import multimed.log.LogTopic;
 import multimed.log.proto.EpochStart;
 import multimed.log.proto.LogRecord;
@@ -51,8 +52,8 @@ final class LogWriter implements AutoCloseable {
     /** Offsets [from, end) that are not this writer's. */
     record Range(long from, long end) {}
 
-    LogWriter(CaptureConfig config, long epoch, Metrics metrics) {
-        this(new KafkaProducer<>(settings(config), new ByteArraySerializer(), new ByteArraySerializer()), config.topic(), epoch, metrics);
+    LogWriter(LogAccess access, String topic, long epoch, Metrics metrics) {
+        this(new KafkaProducer<>(settings(access), new ByteArraySerializer(), new ByteArraySerializer()), topic, epoch, metrics);
     }
 
     LogWriter(Producer<byte[], byte[]> producer, String topic, long epoch, Metrics metrics) {
@@ -62,8 +63,8 @@ final class LogWriter implements AutoCloseable {
         this.metrics = metrics;
     }
 
-    private static Properties settings(CaptureConfig config) {
-        Properties p = config.log().clientSettings();
+    private static Properties settings(LogAccess access) {
+        Properties p = access.clientSettings();
         p.put(ProducerConfig.ACKS_CONFIG, "all");
         p.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true);
         // With idempotence Kafka keeps the order for up to 5 requests in flight.

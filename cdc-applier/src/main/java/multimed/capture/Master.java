@@ -1,7 +1,6 @@
 package multimed.capture;
 
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -26,8 +25,8 @@ final class Master implements AutoCloseable {
     /** How far a master has written: its set and, read after it, the end of its binlog. */
     record Position(GtidSet executed, String file, long offset) {}
 
-    Master(CaptureConfig config) throws SQLException {
-        connection = DriverManager.getConnection(config.jdbcUrl(), config.user(), config.password());
+    Master(MasterAccess access) throws SQLException {
+        connection = access.connect();
     }
 
     GtidSet executed() throws SQLException {

@@ -33,11 +33,11 @@ final class PreparedInBinlog {
         void event(byte[] formatDescription, BinlogEvent event, boolean last) throws Exception;
     }
 
-    private final CaptureConfig config;
+    private final MasterAccess access;
     private PreparedPlaces places = new PreparedPlaces();
 
-    PreparedInBinlog(CaptureConfig config) {
-        this.config = config;
+    PreparedInBinlog(MasterAccess access) {
+        this.access = access;
     }
 
     /** It is decided, or prepared anew. */
@@ -88,14 +88,14 @@ final class PreparedInBinlog {
     }
 
     private List<String> filesUpTo(String file) throws Exception {
-        try (Master master = new Master(config)) {
+        try (Master master = new Master(access)) {
             List<String> files = master.binlogs();
             return files.subList(0, files.indexOf(file) + 1);
         }
     }
 
     private void read(String file, long position, Spine.Sink sink) throws Exception {
-        try (Spine spine = new Spine(config, file, position, sink)) {
+        try (Spine spine = new Spine(access, file, position, sink)) {
             spine.run();
         } catch (Spine.Finished e) {
             return;

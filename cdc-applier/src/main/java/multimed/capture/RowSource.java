@@ -5,9 +5,11 @@ import java.util.ArrayList;
 import java.util.List;
 import multimed.admin.Metric;
 import multimed.admin.Metrics;
-import multimed.capture.DebeziumDecoder.Answer;
+import multimed.binlog.TableMap;
+import multimed.capture.RowsBuilder.Differs;
 import multimed.log.Gtid;
 import multimed.log.GtidSet;
+import multimed.log.proto.Rows;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -21,7 +23,9 @@ final class RowSource implements AutoCloseable {
     private static final long LONGEST_PAUSE_MS = 30_000;
     private static final long GOOD_RUN_MS = 60_000;
 
-    private final CaptureConfig config;
+    private final MasterAccess access;
+    private final long waitMs;
+    private final ColumnKinds kinds;
     private final Metrics metrics;
     private final List<Gtid> statementsSinceStart = new ArrayList<>();
     private DebeziumDecoder decoder;
@@ -31,8 +35,11 @@ final class RowSource implements AutoCloseable {
     private long pauseMs = FIRST_PAUSE_MS;
     private long nextStartAt;
 
-    RowSource(CaptureConfig config, Metrics metrics) {
-        this.config = config;
+    /** @param waitMs how long a transaction waits for Debezium */
+    RowSource(MasterAccess access, long waitMs, ColumnKinds kinds, Metrics metrics) {
+        this.kinds = kinds;
+        this.access = access;
+        this.waitMs = waitMs;
         this.metrics = metrics;
     }
 
@@ -56,17 +63,37 @@ final class RowSource implements AutoCloseable {
         }
     }
 
-    /** Debezium's rows of the transaction, or why there are none. */
-    Answer take(Gtid wanted, GtidSet done) throws InterruptedException {
+    /** The transaction's rows in parts that fit into records; null with the reason in one word if Debezium can't confirm them. */
+    record Answer(List<Rows> rows, String reason) {}
+
+    /**
+     * Debezium's rows of the transaction, as the binlog's table maps let expect them.
+     *
+     * @param changes the table of each change, in order
+     */
+    Answer rows(Gtid wanted, GtidSet done, List<TableMap> changes) throws InterruptedException {
+        DebeziumDecoder.Answer answer = take(wanted, done);
+        if (answer.transaction() == null) {
+            return new Answer(null, answer.reason());
+        }
+        try {
+            return new Answer(RowsBuilder.build(changes, answer.transaction().rows(), kinds), "");
+        } catch (Differs e) {
+            log.debug("debezium differs gtid={} what=\"{}\"", wanted, e.getMessage());
+            return new Answer(null, "debezium_differs");
+        }
+    }
+
+    private DebeziumDecoder.Answer take(Gtid wanted, GtidSet done) throws InterruptedException {
         tick();
         if (decoder == null && !caughtUp) {
-            return Answer.without("catching_up");
+            return DebeziumDecoder.Answer.without("catching_up");
         }
         if (decoder == null) {
-            return Answer.without("debezium_down");
+            return DebeziumDecoder.Answer.without("debezium_down");
         }
         long waitsSince = System.nanoTime();
-        Answer answer = decoder.take(wanted, done::contains);
+        DebeziumDecoder.Answer answer = decoder.take(wanted, done::contains);
         metrics.observe(Metric.CAPTURE_DECODE_WAIT, (System.nanoTime() - waitsSince) / 1e9);
         if (answer.reason().equals("debezium_silent") || answer.reason().equals("debezium_late")) {
             restart(answer.reason());
@@ -108,7 +135,7 @@ final class RowSource implements AutoCloseable {
         statementsSinceStart.clear();
         windowChecked = false;
         startedAt = now();
-        decoder = new DebeziumDecoder(config);
+        decoder = new DebeziumDecoder(access, waitMs);
     }
 
     private void restart(String reason) {

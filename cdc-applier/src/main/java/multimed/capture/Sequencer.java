@@ -10,8 +10,6 @@ import multimed.binlog.GtidEvent;
 import multimed.binlog.MalformedEventException;
 import multimed.binlog.QueryEvent;
 import multimed.binlog.TransactionPayload;
-import multimed.capture.DebeziumDecoder.Answer;
-import multimed.capture.RowsBuilder.Differs;
 import multimed.capture.Verdict.AsEmpty;
 import multimed.capture.Verdict.AsRaw;
 import multimed.capture.Verdict.AsRebuild;
@@ -46,7 +44,6 @@ final class Sequencer implements Spine.Sink {
 
     private final CaptureConfig config;
     private final Classifier classifier;
-    private final ColumnKinds kinds;
     private final GeneratedColumns generatedColumns;
     private final RowSource rowSource;
     private final TransactionWriter writer;
@@ -64,11 +61,10 @@ final class Sequencer implements Spine.Sink {
     private String file = "";
     private long position;
 
-    Sequencer(CaptureConfig config, Classifier classifier, ColumnKinds kinds, GeneratedColumns generatedColumns, RowSource rowSource,
+    Sequencer(CaptureConfig config, Classifier classifier, GeneratedColumns generatedColumns, RowSource rowSource,
             TransactionWriter writer, EpochKeeper epoch, PreparedTransactions prepared, PreparedInBinlog preparedInBinlog) {
         this.config = config;
         this.classifier = classifier;
-        this.kinds = kinds;
         this.generatedColumns = generatedColumns;
         this.rowSource = rowSource;
         this.writer = writer;
@@ -281,18 +277,12 @@ final class Sequencer implements Spine.Sink {
             writer.raw(transaction, previous, "generated");
             return;
         }
-        Answer answer = rowSource.take(open.gtid(), epoch.set());
-        String reason = answer.reason();
-        if (answer.transaction() != null) {
-            try {
-                writer.rows(open, previous, RowsBuilder.build(verdict.changes(), answer.transaction().rows(), kinds));
-                return;
-            } catch (Differs e) {
-                log.debug("debezium differs gtid={} what=\"{}\"", open.gtid(), e.getMessage());
-                reason = "debezium_differs";
-            }
+        RowSource.Answer answer = rowSource.rows(open.gtid(), epoch.set(), verdict.changes());
+        if (answer.rows() != null) {
+            writer.rows(open, previous, answer.rows());
+        } else {
+            writer.raw(transaction, previous, answer.reason());
         }
-        writer.raw(transaction, previous, reason);
     }
 
     private void rebuild(String reason) {

@@ -49,23 +49,23 @@ final class Spine implements AutoCloseable {
     }
 
     /** All that is not in the set. */
-    Spine(CaptureConfig config, GtidSet from, Sink sink) {
-        this(config, sink);
+    Spine(MasterAccess access, GtidSet from, Sink sink) {
+        this(access, sink);
         client.setGtidSet(from.toString());
         client.setUseBinlogFilenamePositionInGtidMode(false);
     }
 
     /** From the start of an event. */
-    Spine(CaptureConfig config, String file, long position, Sink sink) {
-        this(config, sink);
+    Spine(MasterAccess access, String file, long position, Sink sink) {
+        this(access, sink);
         client.setBinlogFilename(file);
         client.setBinlogPosition(position);
     }
 
-    private Spine(CaptureConfig config, Sink sink) {
+    private Spine(MasterAccess access, Sink sink) {
         this.sink = sink;
         LIBRARY_LOGS.forEach(l -> l.setLevel(Level.SEVERE));
-        client = new Client(config);
+        client = new Client(access);
         client.setServerId(ThreadLocalRandom.current().nextLong(0x40000000L, 0x4fffffffL));
         client.setSSLMode(SSLMode.DISABLED);
         client.setKeepAlive(false);
@@ -112,8 +112,8 @@ final class Spine implements AutoCloseable {
 
     /** The library's own bookkeeping of GTIDs would need decoded events. */
     private static final class Client extends BinaryLogClient {
-        Client(CaptureConfig config) {
-            super(config.master().host(), config.master().port(), config.user(), config.password());
+        Client(MasterAccess access) {
+            super(access.address().host(), access.address().port(), access.user(), access.password());
         }
 
         @Override

@@ -1,7 +1,6 @@
 package multimed.capture;
 
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -64,7 +63,7 @@ public final class Verify {
     }
 
     private int prove() {
-        try (Master master = connected(() -> new Master(config)); BinlogGtids binlog = connected(() -> new BinlogGtids(config))) {
+        try (Master master = connected(() -> new Master(config.master())); BinlogGtids binlog = connected(() -> new BinlogGtids(config.master()))) {
             for (String each : satellites) {
                 ask(each);
             }
@@ -115,8 +114,7 @@ public final class Verify {
     }
 
     private GtidSet executed(String satellite) throws SQLException {
-        String url = CaptureConfig.jdbcUrl(satellite, SATELLITE_ANSWERS_MS);
-        try (Connection c = DriverManager.getConnection(url, config.user(), config.password());
+        try (Connection c = config.master().connect(satellite, SATELLITE_ANSWERS_MS);
                 Statement s = c.createStatement(); ResultSet r = s.executeQuery("SELECT @@GLOBAL.gtid_executed")) {
             r.next();
             return GtidSet.parse(r.getString(1));

@@ -10,12 +10,13 @@ import java.lang.ref.WeakReference;
 import java.time.Instant;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import multimed.config.Address;
 import org.junit.jupiter.api.Test;
 
 class NoSchemaHistoryTest {
     private static SchemaHistory history() throws Exception {
-        Map<String, String> env = Map.of("MASTER_HOST", "master", "CAPTURE_PASSWORD", "secret", "LOG_WRITER_PASSWORD", "secret");
-        String name = DebeziumEngines.settings(CaptureConfig.from(env)).get("schema.history.internal");
+        MasterAccess access = new MasterAccess(new Address("master", 3306), "capture", "secret");
+        String name = DebeziumEngines.settings(access).get("schema.history.internal");
         SchemaHistory history = (SchemaHistory) Class.forName(name).getConstructor().newInstance();
         history.configure(Configuration.empty(), null, SchemaHistoryListener.NOOP, true);
         history.start();
