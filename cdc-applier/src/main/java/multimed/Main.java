@@ -5,10 +5,10 @@ import java.util.Map;
 import multimed.apply.Apply;
 import multimed.capture.Capture;
 import multimed.capture.CaptureConfig;
-import multimed.capture.DecodeRate;
-import multimed.capture.LogPrinter;
-import multimed.capture.Verify;
-import multimed.config.ConfigException;
+import multimed.capture.debezium.DecodeRate;
+import multimed.log.LogPrinter;
+import multimed.process.ConfigException;
+import multimed.verify.Verify;
 
 /**
  * In: a subcommand and the environment. Out: the process's exit status: 0 stopped on request, 64 wrong usage or settings,

@@ -2,9 +2,10 @@ package multimed.capture;
 
 import java.util.Map;
 import java.util.function.Function;
-import multimed.config.Address;
-import multimed.config.Settings;
 import multimed.log.LogAccess;
+import multimed.master.MasterAccess;
+import multimed.process.Address;
+import multimed.process.Settings;
 
 /**
  * Everything an operator can set for capture.

@@ -4,6 +4,8 @@ import java.sql.SQLException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import multimed.binlog.TableMap;
+import multimed.master.Master;
+import multimed.master.MasterAccess;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

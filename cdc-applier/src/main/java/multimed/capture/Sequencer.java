@@ -4,11 +4,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import multimed.binlog.BinlogEvent;
+import multimed.binlog.BinlogReader;
 import multimed.binlog.ByteCursor;
 import multimed.binlog.EventType;
 import multimed.binlog.GtidEvent;
 import multimed.binlog.MalformedEventException;
 import multimed.binlog.QueryEvent;
+import multimed.binlog.TransactionEnd;
 import multimed.binlog.TransactionPayload;
 import multimed.capture.Verdict.AsEmpty;
 import multimed.capture.Verdict.AsRaw;
@@ -19,7 +21,9 @@ import multimed.capture.Verdict.AsStatementThenRaw;
 import multimed.capture.Verdict.AsXaCommit;
 import multimed.capture.Verdict.AsXaPrepare;
 import multimed.capture.Verdict.AsXaRollback;
-import multimed.log.Gtid;
+import multimed.capture.debezium.RowSource;
+import multimed.gtid.Gtid;
+import multimed.log.FatalException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,7 +39,7 @@ import org.slf4j.LoggerFactory;
  * capture is five seconds behind the master raw, without Debezium, until it is there again
  * </pre>
  */
-final class Sequencer implements Spine.Sink {
+final class Sequencer implements BinlogReader.Sink {
     private static final Logger log = LoggerFactory.getLogger(Sequencer.class);
 
     /** Since a transaction's commit: younger, and capture is at the master's present; older, and it is behind. */
@@ -46,7 +50,7 @@ final class Sequencer implements Spine.Sink {
     private final Classifier classifier;
     private final GeneratedColumns generatedColumns;
     private final RowSource rowSource;
-    private final TransactionWriter writer;
+    private final RecordWriter writer;
     private final EpochKeeper epoch;
     private final PreparedTransactions prepared;
     private final PreparedInBinlog preparedInBinlog;
@@ -62,7 +66,7 @@ final class Sequencer implements Spine.Sink {
     private long position;
 
     Sequencer(CaptureConfig config, Classifier classifier, GeneratedColumns generatedColumns, RowSource rowSource,
-            TransactionWriter writer, EpochKeeper epoch, PreparedTransactions prepared, PreparedInBinlog preparedInBinlog) {
+            RecordWriter writer, EpochKeeper epoch, PreparedTransactions prepared, PreparedInBinlog preparedInBinlog) {
         this.config = config;
         this.classifier = classifier;
         this.generatedColumns = generatedColumns;
@@ -293,7 +297,7 @@ final class Sequencer implements Spine.Sink {
     /** A transaction that is not held: its row events go out as they come. */
     private final class LargeTransaction {
         private final byte[] formatDescription;
-        private final TransactionWriter.RawStream stream;
+        private final RecordWriter.RawStream stream;
         private boolean started;
         private String obstacle;
 

@@ -1,6 +1,6 @@
 package multimed.capture;
 
-import multimed.log.Gtid;
+import multimed.gtid.Gtid;
 
 /**
  * TEST ONLY: makes capture break the log's contract at every nth GTID, to prove that the checks notice. Without it, as always outside

@@ -11,6 +11,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import multimed.master.MasterAccess;
 
 /**
  * The master's lock (GET_LOCK, which needs no privilege) that keeps a second capture from writing the same log; it waits instead. An aid
