@@ -184,7 +184,7 @@ pub enum BackendError {
     Lost(String),
     #[error("no answer in time")]
     Timeout,
-    /// The server answered with an error; the connection goes on.
+    /// The server answered with an error; the connection goes on, unless the command could not be sent whole.
     #[error("server said {0}")]
     Sql(SqlError),
     /// Nothing was asked: the gate has no connection to spare.

@@ -394,7 +394,9 @@ impl Session {
             .inc();
         let keeps_nothing_there = !self.state.depends_on_master();
         let error = match error {
-            BackendError::Sql(error) | BackendError::Busy(error) => return Fault::Sql(error),
+            BackendError::Busy(error) => return Fault::Sql(error),
+            // What it said before it closed the connection.
+            BackendError::Sql(error) => error,
             other => {
                 tracing::debug!(reason = %other, "lost the master");
                 let what =

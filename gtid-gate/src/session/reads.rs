@@ -342,6 +342,10 @@ impl Session {
             Failed::Relay(RelayError::ClientGone | RelayError::Killed) => Fault::Gone,
             Failed::Client(error) => Fault::from(error),
             Failed::Relay(RelayError::Cut { fits: false, .. }) => Fault::Gone,
+            Failed::Relay(RelayError::NothingSent(BackendError::Sql(error))) => {
+                self.satellite_lost(server.id);
+                Fault::Sql(error)
+            }
             _ => self.satellite_lost(server.id),
         }
     }

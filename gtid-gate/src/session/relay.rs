@@ -4,7 +4,7 @@
 //! Must never: let a client take the rest of a broken response for a whole one.
 
 use super::infile::pass_file;
-use super::work::SendError;
+use super::work::{SendError, last_words};
 use crate::backend::{Backend, Permit, Role};
 use crate::clients::registry::Entry;
 use crate::common::signals::{KILLED, LOST};
@@ -155,7 +155,9 @@ async fn pass(
                 *turn = None;
                 let passed = pass_file(client, &mut backend.conn, response.seq()).await;
                 response.infile_sent(client.seq);
-                passed.map_err(infile_failed)?;
+                if let Err(error) = passed {
+                    return Err(infile_failed(backend, error).await);
+                }
             }
             Step::More => fill(backend, entry).await.map_err(|wait| match wait {
                 Wait::Lost(error) if sent => RelayError::Cut {
@@ -188,10 +190,13 @@ async fn without_turn_when_slow(
     sending.await
 }
 
-fn infile_failed(error: SendError) -> RelayError {
+async fn infile_failed(backend: &mut Backend, error: SendError) -> RelayError {
     match error {
         SendError::Client(_) => RelayError::ClientGone,
-        SendError::Server(error) => RelayError::Cut { error, fits: true },
+        SendError::Server(error) => RelayError::Cut {
+            error: last_words(&mut backend.conn, error).await,
+            fits: true,
+        },
     }
 }
 

@@ -7,12 +7,17 @@ use crate::backend::{Backend, StatementKey};
 use crate::protocol::codec::Conn;
 use crate::protocol::error::{BackendError, PacketError};
 use crate::protocol::response::Shape;
-use crate::protocol::wire::MAX_PAYLOAD;
+use crate::protocol::wire::{self, HEADER, MAX_PAYLOAD};
 use bytes::BytesMut;
 use std::borrow::Cow;
+use std::time::Duration;
 
 /// Of a statement too long to be looked at whole, this much is.
 const FIRST_WORDS: usize = 64;
+/// How long the answer of a server that reads no more is waited for.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// MySQL's error messages have at most 512 bytes.
+const MAX_ERROR: usize = 4096;
 
 /// A command as read; more of it is still with the client if `continued`.
 pub struct Request {
@@ -107,8 +112,44 @@ impl From<std::io::Error> for SendError {
     }
 }
 
-/// Sends the command; what the client still holds of it passes without being gathered.
+/// Sends the command. A server that stops reading it may have said why.
 pub async fn send(
+    client: &mut Conn,
+    backend: &mut Backend,
+    work: &mut Work,
+    limit: usize,
+) -> Result<(), SendError> {
+    match pass_command(client, backend, work, limit).await {
+        Err(SendError::Server(error)) => Err(SendError::Server(
+            last_words(&mut backend.conn, error).await,
+        )),
+        outcome => outcome,
+    }
+}
+
+/// A server that finds a command too long answers after the packet header that says so, and closes. Returns that
+/// answer, or `error` if the server left none.
+pub async fn last_words(server: &mut Conn, error: BackendError) -> BackendError {
+    let answer = tokio::time::timeout(LAST_WORDS, early_answer(server)).await;
+    match answer {
+        Ok(Ok(packet)) if packet.first() == Some(&0xff) => {
+            BackendError::Sql(wire::parse_err(&packet))
+        }
+        _ => error,
+    }
+}
+
+/// The server has counted fewer packets than were sent: its own sequence id counts.
+async fn early_answer(server: &mut Conn) -> Result<BytesMut, PacketError> {
+    while server.buffered().len() < HEADER {
+        server.fill().await?;
+    }
+    server.seq = server.buffered()[HEADER - 1];
+    server.packet(MAX_ERROR).await
+}
+
+/// What the client still holds of the command passes without being gathered.
+async fn pass_command(
     client: &mut Conn,
     backend: &mut Backend,
     work: &mut Work,

@@ -195,3 +195,76 @@ async fn a_long_execution_that_a_satellite_refuses_is_not_sent_to_the_master_wit
     at_master.await.unwrap();
     at_satellite.abort();
 }
+
+/// A server that reads so many bytes of what it is sent, answers with error 1153, and closes.
+async fn read_some_and_refuse(mut far: DuplexStream, bytes: usize, seq: u8) {
+    far.read_exact(&mut vec![0; bytes]).await.unwrap();
+    let refusal = packet(seq, &wire::err_packet(&SqlError::packet_too_large()));
+    far.write_all(&refusal).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_command_that_is_too_long_for_the_master_ends_with_the_master_s_error() {
+    // The master stops at the first packet's header, or at the second's.
+    for (bytes, seq) in [(4, 1), (4 + MAX_PAYLOAD + 4, 2)] {
+        let shared = shared(&[]);
+        let mut far = None;
+        let mut running = run(&shared, PIPE, |s| far = Some(master(&shared, s, 1024)));
+        running.answer().await;
+        let server = tokio::spawn(read_some_and_refuse(far.unwrap(), bytes, seq));
+        running
+            .send(&full_packet(b"\x03INSERT INTO t VALUES ('"))
+            .await;
+        let more = packet(1, &[b' '; MAX_PAYLOAD]);
+        let _ = running.to_gate.write_all(&more).await;
+        server.await.unwrap();
+        let said = running.leave().await;
+        assert_eq!(said.iter().map(|p| code(p)).collect::<Vec<_>>(), [1153]);
+        assert_eq!(statements(&shared), 1);
+    }
+}
+
+#[tokio::test]
+async fn an_execution_that_is_too_long_for_the_satellite_ends_with_the_satellite_s_error() {
+    let shared = shared(&[]);
+    let mut far = None;
+    let mut running = run(&shared, PIPE, |s| {
+        far = Some(satellite(&shared, s));
+        s.state.tx = Tx::OnSatellite(1);
+        prepared_read(s);
+    });
+    running.answer().await;
+    let mut far = far.unwrap();
+    let server = tokio::spawn(async move {
+        read_packet(&mut far).await;
+        let prepared = packet(1, &[0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        far.write_all(&prepared).await.unwrap();
+        read_some_and_refuse(far, 4, 1).await;
+    });
+    running.send(&long_execution()).await;
+    let _ = running.to_gate.write_all(&data()).await;
+    server.await.unwrap();
+    let said = running.leave().await;
+    assert_eq!(said.iter().map(|p| code(p)).collect::<Vec<_>>(), [1153]);
+}
+
+#[tokio::test]
+async fn a_file_that_the_master_refuses_while_it_comes_ends_with_the_master_s_error() {
+    let shared = shared(&[]);
+    let mut far = None;
+    let mut running = run(&shared, PIPE, |s| far = Some(master(&shared, s, 64)));
+    running.answer().await;
+    let mut far = far.unwrap();
+    let query = packet(0, b"\x03LOAD DATA LOCAL INFILE 'f' INTO TABLE t");
+    let server = tokio::spawn(async move {
+        read_packet(&mut far).await;
+        far.write_all(&packet(1, b"\xfbf")).await.unwrap();
+        read_some_and_refuse(far, 10, 3).await;
+    });
+    running.send(&query).await;
+    assert_eq!(running.answer().await, b"\xfbf");
+    running.send(&packet(2, &[b'x'; 1000])).await;
+    server.await.unwrap();
+    let said = running.leave().await;
+    assert_eq!(said.iter().map(|p| code(p)).collect::<Vec<_>>(), [1153]);
+}

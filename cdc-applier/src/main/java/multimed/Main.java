@@ -4,10 +4,11 @@ import java.util.List;
 import java.util.Map;
 import multimed.apply.Apply;
 import multimed.capture.Capture;
-import multimed.capture.DecodeRate;
-import multimed.capture.LogPrinter;
-import multimed.capture.Verify;
-import multimed.config.ConfigException;
+import multimed.capture.CaptureConfig;
+import multimed.capture.debezium.DecodeRate;
+import multimed.log.LogPrinter;
+import multimed.process.ConfigException;
+import multimed.verify.Verify;
 
 /**
  * In: a subcommand and the environment. Out: the process's exit status: 0 stopped on request, 64 wrong usage or settings,
@@ -40,7 +41,7 @@ public final class Main {
             case "archive":
                 return ClassArchive.run(System.getProperty("java.class.path"));
             case "decode":
-                return DecodeRate.run(env);
+                return DecodeRate.run(CaptureConfig.forReading(env).master());
             case "log":
                 return LogPrinter.run(args.subList(1, args.size()), env);
             case "verify":

@@ -1,9 +1,9 @@
 package multimed.apply;
 
 import java.util.Map;
-import multimed.config.Address;
-import multimed.config.Settings;
 import multimed.log.LogAccess;
+import multimed.process.Address;
+import multimed.process.Settings;
 
 /**
  * All settings of {@code apply}, immutable.

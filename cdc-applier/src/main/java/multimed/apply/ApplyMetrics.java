@@ -2,10 +2,10 @@ package multimed.apply;
 
 import java.util.Locale;
 import java.util.function.LongSupplier;
-import multimed.admin.Metric;
-import multimed.admin.Metrics;
-import multimed.log.GtidSet;
+import multimed.gtid.GtidSet;
 import multimed.log.LogEvent.Part;
+import multimed.process.Metric;
+import multimed.process.Metrics;
 
 /** Turns what the apply loop does into metrics. No decisions here. */
 final class ApplyMetrics {

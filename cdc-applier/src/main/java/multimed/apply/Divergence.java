@@ -1,7 +1,7 @@
 package multimed.apply;
 
-import multimed.log.Gtid;
-import multimed.log.GtidSet;
+import multimed.gtid.Gtid;
+import multimed.gtid.GtidSet;
 
 /**
  * The satellite can't become what the master is by applying the log. It must be cloned again from a donor that contains

@@ -5,8 +5,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import multimed.log.Gtid;
-import multimed.log.GtidSet;
+import multimed.gtid.Gtid;
+import multimed.gtid.GtidSet;
 import multimed.log.LogBrokenException;
 import multimed.log.LogEvent;
 import multimed.log.LogTopic;
@@ -33,9 +33,9 @@ final class Follower implements AutoCloseable {
     private final ApplyMetrics metrics;
     private final Gtid suspect;
     private final Consumer<Gtid> progress;
-    private Continuity continuity;
+    private GapDetector continuity;
     private LogicalClock clock = new LogicalClock();
-    private final TransactionWriter writer;
+    private final SerialWriter writer;
     private final Pipeline pipeline;
     private RecordAssembler assembler = new RecordAssembler();
     private long startedAt;
@@ -57,8 +57,8 @@ final class Follower implements AutoCloseable {
         this.metrics = metrics;
         this.suspect = suspect;
         this.progress = progress;
-        this.continuity = new Continuity(session.identity().executed());
-        this.writer = new TransactionWriter(session, config, filter, this::committed, metrics::sent);
+        this.continuity = new GapDetector(session.identity().executed());
+        this.writer = new SerialWriter(session, config, filter, this::committed, metrics::sent);
         this.pipeline = beside.isEmpty() ? null : new Pipeline(beside, config, filter, new FromPipeline(), lockCheck);
     }
 
@@ -128,7 +128,7 @@ final class Follower implements AutoCloseable {
         ApplyLoop.LOG.warn("event=epoch-uncertain {} next=read-from-offset-{}", e.getMessage(), startedAt);
         assembler = new RecordAssembler();
         clock = new LogicalClock();
-        continuity = new Continuity(continuity.executed());
+        continuity = new GapDetector(continuity.executed());
         broken = null;
         log.seek(startedAt);
     }

@@ -1,7 +1,7 @@
 package multimed.apply;
 
-import multimed.log.Gtid;
-import multimed.log.GtidSet;
+import multimed.gtid.Gtid;
+import multimed.gtid.GtidSet;
 
 /**
  * In: a satellite's GTID set and the log. Out: the offset from which to read. Pure search over {@link LogView}: a satellite

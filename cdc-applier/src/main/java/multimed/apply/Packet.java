@@ -5,6 +5,8 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
+import multimed.apply.sql.RowStatement;
+import multimed.apply.sql.SqlBuffer;
 import multimed.mysql.PipelinedConnection;
 import multimed.mysql.QueryText;
 

@@ -6,6 +6,7 @@ import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
+import multimed.apply.sql.SessionSettings;
 import multimed.mysql.PipelinedConnection;
 import multimed.mysql.Reply;
 

@@ -1,7 +1,7 @@
 package multimed.apply;
 
 import java.sql.SQLException;
-import multimed.log.GtidSet;
+import multimed.gtid.GtidSet;
 
 /**
  * Asks the satellite's supervisor to throw the data away and clone again: leaves the GTID set that the donor must contain

@@ -4,9 +4,10 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.util.Properties;
-import multimed.config.Address;
-import multimed.log.GtidSet;
+import multimed.apply.sql.SessionSettings;
+import multimed.gtid.GtidSet;
 import multimed.mysql.PipelinedConnection;
+import multimed.process.Address;
 
 /**
  * In: address and account. Out: plain connections, and sessions that own the satellite. Must never: hand out a session

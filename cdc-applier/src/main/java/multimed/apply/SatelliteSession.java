@@ -2,7 +2,8 @@ package multimed.apply;
 
 import java.sql.SQLException;
 import java.util.concurrent.atomic.AtomicLong;
-import multimed.log.GtidSet;
+import multimed.apply.sql.SessionSettings;
+import multimed.gtid.GtidSet;
 import multimed.mysql.PipelinedConnection;
 import multimed.mysql.QueryText;
 import multimed.mysql.Reply;

@@ -4,6 +4,9 @@ import com.google.protobuf.ByteString;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import multimed.apply.sql.RowStatement;
+import multimed.apply.sql.SessionSettings;
+import multimed.apply.sql.StatementBuilder;
 import multimed.log.LogBrokenException;
 import multimed.log.proto.LogRecord;
 

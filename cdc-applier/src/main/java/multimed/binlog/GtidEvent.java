@@ -1,13 +1,13 @@
 package multimed.binlog;
 
-import com.github.shyiko.mysql.binlog.event.deserialization.GtidEventDataDeserializer;
-import com.github.shyiko.mysql.binlog.event.deserialization.GtidTaggedEventDataDeserializer;
 import com.github.shyiko.mysql.binlog.event.GtidEventData;
 import com.github.shyiko.mysql.binlog.event.GtidTaggedEventData;
 import com.github.shyiko.mysql.binlog.event.MySqlGtid;
+import com.github.shyiko.mysql.binlog.event.deserialization.GtidEventDataDeserializer;
+import com.github.shyiko.mysql.binlog.event.deserialization.GtidTaggedEventDataDeserializer;
 import com.github.shyiko.mysql.binlog.io.ByteArrayInputStream;
 import java.io.IOException;
-import multimed.log.Gtid;
+import multimed.gtid.Gtid;
 
 /**
  * Start of a transaction, plain or tagged (MySQL 8.3 and later).

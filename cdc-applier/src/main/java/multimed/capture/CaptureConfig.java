@@ -2,9 +2,10 @@ package multimed.capture;
 
 import java.util.Map;
 import java.util.function.Function;
-import multimed.config.Address;
-import multimed.config.Settings;
 import multimed.log.LogAccess;
+import multimed.master.MasterAccess;
+import multimed.process.Address;
+import multimed.process.Settings;
 
 /**
  * Everything an operator can set for capture.
@@ -13,8 +14,8 @@ import multimed.log.LogAccess;
  * @param debeziumWaitMs how long a transaction waits for Debezium before it goes out raw and Debezium is restarted
  * @param testFault test only: how to break the log's contract
  */
-record CaptureConfig(
-        LogAccess log, String topic, Address listen, Address master, String user, String password,
+public record CaptureConfig(
+        LogAccess log, String topic, Address listen, MasterAccess master,
         long retentionHours, long largeBytes, long debeziumWaitMs, TestFault testFault) {
 
     static CaptureConfig from(Map<String, String> env) {
@@ -22,7 +23,7 @@ record CaptureConfig(
     }
 
     /** For what must not write into the log. */
-    static CaptureConfig forReading(Map<String, String> env) {
+    public static CaptureConfig forReading(Map<String, String> env) {
         return from(env, LogAccess::reader);
     }
 
@@ -32,9 +33,10 @@ record CaptureConfig(
                 access.apply(s),
                 s.text("LOG_TOPIC", "multimed.log"),
                 s.address("STATUS_LISTEN", "0.0.0.0:8080"),
-                new Address(s.required("MASTER_HOST"), s.port("MASTER_PORT", 3306)),
-                s.text("CAPTURE_USER", "multimed_capture"),
-                s.secret("CAPTURE_PASSWORD"),
+                new MasterAccess(
+                        new Address(s.required("MASTER_HOST"), s.port("MASTER_PORT", 3306)),
+                        s.text("CAPTURE_USER", "multimed_capture"),
+                        s.secret("CAPTURE_PASSWORD")),
                 s.number("LOG_RETENTION_HOURS", 168, 1, 24 * 3650),
                 s.number("CAPTURE_LARGE_BYTES", 4 * 1024 * 1024, 64 * 1024, 256L * 1024 * 1024),
                 s.number("CAPTURE_DEBEZIUM_WAIT_MS", 5000, 10, 600_000),
@@ -49,15 +51,5 @@ record CaptureConfig(
         } catch (IllegalArgumentException e) {
             return s.mistake("CAPTURE_TEST_FAULT is " + e.getMessage(), TestFault.parse(""));
         }
-    }
-
-    String jdbcUrl() {
-        return jdbcUrl(master.toString(), 30_000);
-    }
-
-    /** @param answerMs how long a server may take for an answer */
-    static String jdbcUrl(String server, int answerMs) {
-        return "jdbc:mysql://" + server + "/?sslMode=DISABLED&allowPublicKeyRetrieval=true&connectTimeout=5000&socketTimeout=" + answerMs
-                + "&characterEncoding=UTF-8&connectionTimeZone=UTC";
     }
 }

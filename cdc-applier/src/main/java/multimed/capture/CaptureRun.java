@@ -3,13 +3,22 @@ package multimed.capture;
 import java.util.List;
 import java.util.Properties;
 import java.util.concurrent.ExecutionException;
-import multimed.admin.Metric;
-import multimed.admin.Metrics;
-import multimed.admin.Readiness;
-import multimed.capture.LogTail.State;
-import multimed.log.GtidSet;
+import multimed.binlog.BinlogReader;
+import multimed.capture.debezium.ColumnKinds;
+import multimed.capture.debezium.RowSource;
+import multimed.gtid.GtidSet;
+import multimed.log.EpochClaim;
+import multimed.log.FatalException;
 import multimed.log.LogAccess;
+import multimed.log.LogTail;
+import multimed.log.LogTail.State;
 import multimed.log.LogTopic;
+import multimed.log.LogWriter;
+import multimed.master.Collations;
+import multimed.master.Master;
+import multimed.process.Metric;
+import multimed.process.Metrics;
+import multimed.process.Readiness;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.common.acl.AccessControlEntry;
@@ -36,7 +45,7 @@ final class CaptureRun implements AutoCloseable {
     private final Metrics metrics;
     private final Readiness readiness;
     private final PreparedTransactions prepared;
-    private volatile Spine spine;
+    private volatile BinlogReader spine;
     private volatile boolean closed;
 
     /** An epoch that is this run's own, and what lies before it. */
@@ -54,10 +63,11 @@ final class CaptureRun implements AutoCloseable {
         readiness.notReady("connecting to the log");
         createTopic();
         readiness.notReady("connecting to the master");
-        try (Master master = new Master(config)) {
+        try (Master master = new Master(config.master())) {
             master.requireSettings();
             readiness.notReady("waiting for the master's lock");
-            try (WriterLock lock = WriterLock.take(config); LogTail tail = new LogTail(config)) {
+            try (WriterLock lock = WriterLock.take(config.master(), config.topic());
+                    LogTail tail = new LogTail(config.log(), config.topic())) {
                 readiness.notReady("reading the log");
                 State state = tail.read();
                 GtidSet set = startSet(state, master);
@@ -136,7 +146,7 @@ final class CaptureRun implements AutoCloseable {
     private Claim claim(LogTail tail, State state, GtidSet set, String serverUuid) throws Exception {
         EpochClaim claim = EpochClaim.after(state, set);
         for (int i = 0; i < MAX_CLAIMS; i++) {
-            LogWriter writer = new LogWriter(config, claim.number(), metrics);
+            LogWriter writer = new LogWriter(config.log(), config.topic(), claim.number(), metrics);
             boolean kept = false;
             try {
                 long own = writer.appendEpochStart(claim.set(), serverUuid);
@@ -161,15 +171,15 @@ final class CaptureRun implements AutoCloseable {
         metrics.set(Metric.CAPTURE_POSITION, claim.set().count());
         Collations collations = master.collations();
         Classifier classifier = new Classifier(collations, master.systemTimeZone());
-        try (RowSource rows = new RowSource(config, metrics);
-                GeneratedColumns generated = new GeneratedColumns(config);
-                GtidGaps gaps = new GtidGaps(config)) {
+        try (RowSource rows = new RowSource(config.master(), config.debeziumWaitMs(), new ColumnKinds(collations), metrics);
+                GeneratedColumns generated = new GeneratedColumns(config.master());
+                UnloggedGtids gaps = new UnloggedGtids(config.master())) {
             EpochKeeper epoch = new EpochKeeper(
                     claim.writer(), tail, gaps, claim.number(), claim.set(), master.serverUuid(), metrics, readiness);
-            Sequencer sequencer = new Sequencer(config, classifier, new ColumnKinds(collations), generated, rows,
-                    new TransactionWriter(claim.writer(), metrics), epoch, prepared, new PreparedInBinlog(config));
+            Sequencer sequencer = new Sequencer(config, classifier, generated, rows,
+                    new RecordWriter(claim.writer(), metrics), epoch, prepared, new PreparedInBinlog(config.master()));
             prepared.resumeFrom(claim.set());
-            spine = new Spine(config, claim.set(), sequencer);
+            spine = new BinlogReader(config.master(), claim.set(), sequencer);
             if (!closed) {
                 spine.run();
             }
@@ -180,7 +190,7 @@ final class CaptureRun implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
-        Spine s = spine;
+        BinlogReader s = spine;
         if (s != null) {
             s.close();
         }

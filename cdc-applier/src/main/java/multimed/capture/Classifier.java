@@ -18,6 +18,8 @@ import multimed.capture.Verdict.AsRaw;
 import multimed.capture.Verdict.AsRebuild;
 import multimed.capture.Verdict.AsRows;
 import multimed.capture.Verdict.AsXaPrepare;
+import multimed.capture.debezium.ColumnKinds;
+import multimed.master.Collations;
 
 /**
  * In: a whole transaction. Out: how it goes into the log. Pure. Must never: let anything through as rows or as a statement that

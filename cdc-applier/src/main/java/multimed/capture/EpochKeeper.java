@@ -1,11 +1,14 @@
 package multimed.capture;
 
 import java.time.Duration;
-import multimed.admin.Metric;
-import multimed.admin.Metrics;
-import multimed.admin.Readiness;
-import multimed.log.Gtid;
-import multimed.log.GtidSet;
+import multimed.gtid.Gtid;
+import multimed.gtid.GtidSet;
+import multimed.log.FatalException;
+import multimed.log.LogTail;
+import multimed.log.LogWriter;
+import multimed.process.Metric;
+import multimed.process.Metrics;
+import multimed.process.Readiness;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,7 +25,7 @@ final class EpochKeeper {
 
     private final LogWriter writer;
     private final LogTail tail;
-    private final GtidGaps gaps;
+    private final UnloggedGtids gaps;
     private final long number;
     private final String serverUuid;
     private final Metrics metrics;
@@ -32,7 +35,7 @@ final class EpochKeeper {
     private long repeatedAt = System.nanoTime();
     private long judgedAt = System.nanoTime() - 2 * READINESS_NANOS;
 
-    EpochKeeper(LogWriter writer, LogTail tail, GtidGaps gaps, long number, GtidSet set, String serverUuid, Metrics metrics,
+    EpochKeeper(LogWriter writer, LogTail tail, UnloggedGtids gaps, long number, GtidSet set, String serverUuid, Metrics metrics,
             Readiness readiness) {
         this.writer = writer;
         this.tail = tail;

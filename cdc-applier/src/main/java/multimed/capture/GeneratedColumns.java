@@ -4,6 +4,8 @@ import java.sql.SQLException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import multimed.binlog.TableMap;
+import multimed.master.Master;
+import multimed.master.MasterAccess;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -18,7 +20,7 @@ final class GeneratedColumns implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(GeneratedColumns.class);
     private static final int CACHED_TABLES = 20_000;
 
-    private final CaptureConfig config;
+    private final MasterAccess access;
     private final Map<Long, Boolean> none = new LinkedHashMap<>() {
         @Override
         protected boolean removeEldestEntry(Map.Entry<Long, Boolean> eldest) {
@@ -27,8 +29,8 @@ final class GeneratedColumns implements AutoCloseable {
     };
     private Master master;
 
-    GeneratedColumns(CaptureConfig config) {
-        this.config = config;
+    GeneratedColumns(MasterAccess access) {
+        this.access = access;
     }
 
     /** False also if the master can't be asked now. */
@@ -39,7 +41,7 @@ final class GeneratedColumns implements AutoCloseable {
         }
         try {
             if (master == null) {
-                master = new Master(config);
+                master = new Master(access);
             }
             boolean answer = master.columns(table.database(), table.table()).equals(Master.Columns.plain(table.columns().size()));
             none.put(table.tableId(), answer);

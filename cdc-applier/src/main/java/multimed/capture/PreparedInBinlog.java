@@ -5,12 +5,16 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeoutException;
 import multimed.binlog.BinlogEvent;
+import multimed.binlog.BinlogReader;
 import multimed.binlog.EventType;
 import multimed.binlog.MalformedEventException;
 import multimed.binlog.QueryEvent;
+import multimed.binlog.TransactionEnd;
 import multimed.binlog.TransactionPayload;
-import multimed.capture.PreparedPlaces.Place;
-import multimed.log.Gtid;
+import multimed.capture.PreparedPositions.Place;
+import multimed.gtid.Gtid;
+import multimed.master.Master;
+import multimed.master.MasterAccess;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -33,11 +37,11 @@ final class PreparedInBinlog {
         void event(byte[] formatDescription, BinlogEvent event, boolean last) throws Exception;
     }
 
-    private final CaptureConfig config;
-    private PreparedPlaces places = new PreparedPlaces();
+    private final MasterAccess access;
+    private PreparedPositions places = new PreparedPositions();
 
-    PreparedInBinlog(CaptureConfig config) {
-        this.config = config;
+    PreparedInBinlog(MasterAccess access) {
+        this.access = access;
     }
 
     /** It is decided, or prepared anew. */
@@ -78,7 +82,7 @@ final class PreparedInBinlog {
     private Place find(String xid, Gtid decision, String file) throws Exception {
         if (places.get(xid) == null) {
             long deadline = System.nanoTime() + SEARCH.toNanos();
-            places = PreparedPlaces.search(xid, filesUpTo(file), each -> {
+            places = PreparedPositions.search(xid, filesUpTo(file), each -> {
                 PreparedScan scan = new PreparedScan(each, decision, deadline);
                 read(each, FILE_BEGIN, scan);
                 return scan.places();
@@ -88,16 +92,16 @@ final class PreparedInBinlog {
     }
 
     private List<String> filesUpTo(String file) throws Exception {
-        try (Master master = new Master(config)) {
+        try (Master master = new Master(access)) {
             List<String> files = master.binlogs();
             return files.subList(0, files.indexOf(file) + 1);
         }
     }
 
-    private void read(String file, long position, Spine.Sink sink) throws Exception {
-        try (Spine spine = new Spine(config, file, position, sink)) {
+    private void read(String file, long position, BinlogReader.Sink sink) throws Exception {
+        try (BinlogReader spine = new BinlogReader(access, file, position, sink)) {
             spine.run();
-        } catch (Spine.Finished e) {
+        } catch (BinlogReader.Finished e) {
             return;
         }
         throw new IllegalStateException("binlog " + file + " ended while it was read");
@@ -108,7 +112,7 @@ final class PreparedInBinlog {
     }
 
     /** One XA transaction, and the end. */
-    private static final class Group implements Spine.Sink {
+    private static final class Group implements BinlogReader.Sink {
         private final String xid;
         private final Changes to;
         private byte[] formatDescription;
@@ -153,7 +157,7 @@ final class PreparedInBinlog {
             boolean last = end.isLast(event);
             to.event(formatDescription, event, last);
             if (last) {
-                throw new Spine.Finished();
+                throw new BinlogReader.Finished();
             }
         }
 

@@ -2,23 +2,25 @@ package multimed.capture;
 
 import java.util.concurrent.TimeoutException;
 import multimed.binlog.BinlogEvent;
+import multimed.binlog.BinlogReader;
 import multimed.binlog.ByteCursor;
 import multimed.binlog.EventType;
 import multimed.binlog.GtidEvent;
 import multimed.binlog.QueryEvent;
+import multimed.binlog.TransactionEnd;
 import multimed.binlog.TransactionPayload;
-import multimed.capture.PreparedPlaces.Place;
-import multimed.log.Gtid;
+import multimed.capture.PreparedPositions.Place;
+import multimed.gtid.Gtid;
 
 /**
  * In: the events of one binlog file from its start, up to its end or to a transaction that decides about an xid. Out: the XA transactions that
  * are prepared there. Holds no changes. Must never: count that decision itself, or give a place behind 4 GiB, where events tell it no more.
  */
-final class PreparedScan implements Spine.Sink {
+final class PreparedScan implements BinlogReader.Sink {
     private final String file;
     private final Gtid decision;
     private final long deadlineNanos;
-    private final PreparedPlaces places = new PreparedPlaces();
+    private final PreparedPositions places = new PreparedPositions();
     private long position;
     private boolean positionKnown = true;
     private Gtid open;
@@ -32,7 +34,7 @@ final class PreparedScan implements Spine.Sink {
         this.deadlineNanos = deadlineNanos;
     }
 
-    PreparedPlaces places() {
+    PreparedPositions places() {
         return places;
     }
 
@@ -41,7 +43,7 @@ final class PreparedScan implements Spine.Sink {
         int type = event.type();
         boolean nothingMore = type == EventType.HEARTBEAT || type == EventType.HEARTBEAT_V2;
         if (nothingMore || type == EventType.ROTATE && !(event.artificial() && named(event).equals(file))) {
-            throw new Spine.Finished();
+            throw new BinlogReader.Finished();
         }
         if (System.nanoTime() - deadlineNanos > 0) {
             throw new TimeoutException();
@@ -74,7 +76,7 @@ final class PreparedScan implements Spine.Sink {
         prepares = null;
     }
 
-    private void content(BinlogEvent event) throws Spine.Finished {
+    private void content(BinlogEvent event) throws BinlogReader.Finished {
         if (event.type() != EventType.TRANSACTION_PAYLOAD) {
             inside(event);
             return;
@@ -90,7 +92,7 @@ final class PreparedScan implements Spine.Sink {
         open = null;
     }
 
-    private void inside(BinlogEvent event) throws Spine.Finished {
+    private void inside(BinlogEvent event) throws BinlogReader.Finished {
         if (event.type() == EventType.QUERY) {
             query(QueryEvent.parse(event));
         } else if (event.type() == EventType.XA_PREPARE) {
@@ -98,7 +100,7 @@ final class PreparedScan implements Spine.Sink {
         }
         if (end.isLast(event)) {
             if (open.equals(decision)) {
-                throw new Spine.Finished();
+                throw new BinlogReader.Finished();
             }
             open = null;
         }

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 import multimed.binlog.BinlogEvent;
 import multimed.binlog.EventType;
-import multimed.log.GtidSet;
+import multimed.gtid.GtidSet;
 
 /**
  * Changes that XA PREPARE brought and that XA COMMIT, another transaction of the binlog, makes effective. In: whole groups, by xid.

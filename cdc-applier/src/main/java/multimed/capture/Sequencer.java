@@ -4,14 +4,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import multimed.binlog.BinlogEvent;
+import multimed.binlog.BinlogReader;
 import multimed.binlog.ByteCursor;
 import multimed.binlog.EventType;
 import multimed.binlog.GtidEvent;
 import multimed.binlog.MalformedEventException;
 import multimed.binlog.QueryEvent;
+import multimed.binlog.TransactionEnd;
 import multimed.binlog.TransactionPayload;
-import multimed.capture.DebeziumDecoder.Answer;
-import multimed.capture.RowsBuilder.Differs;
 import multimed.capture.Verdict.AsEmpty;
 import multimed.capture.Verdict.AsRaw;
 import multimed.capture.Verdict.AsRebuild;
@@ -21,7 +21,9 @@ import multimed.capture.Verdict.AsStatementThenRaw;
 import multimed.capture.Verdict.AsXaCommit;
 import multimed.capture.Verdict.AsXaPrepare;
 import multimed.capture.Verdict.AsXaRollback;
-import multimed.log.Gtid;
+import multimed.capture.debezium.RowSource;
+import multimed.gtid.Gtid;
+import multimed.log.FatalException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -37,7 +39,7 @@ import org.slf4j.LoggerFactory;
  * capture is five seconds behind the master raw, without Debezium, until it is there again
  * </pre>
  */
-final class Sequencer implements Spine.Sink {
+final class Sequencer implements BinlogReader.Sink {
     private static final Logger log = LoggerFactory.getLogger(Sequencer.class);
 
     /** Since a transaction's commit: younger, and capture is at the master's present; older, and it is behind. */
@@ -46,10 +48,9 @@ final class Sequencer implements Spine.Sink {
 
     private final CaptureConfig config;
     private final Classifier classifier;
-    private final ColumnKinds kinds;
     private final GeneratedColumns generatedColumns;
     private final RowSource rowSource;
-    private final TransactionWriter writer;
+    private final RecordWriter writer;
     private final EpochKeeper epoch;
     private final PreparedTransactions prepared;
     private final PreparedInBinlog preparedInBinlog;
@@ -64,11 +65,10 @@ final class Sequencer implements Spine.Sink {
     private String file = "";
     private long position;
 
-    Sequencer(CaptureConfig config, Classifier classifier, ColumnKinds kinds, GeneratedColumns generatedColumns, RowSource rowSource,
-            TransactionWriter writer, EpochKeeper epoch, PreparedTransactions prepared, PreparedInBinlog preparedInBinlog) {
+    Sequencer(CaptureConfig config, Classifier classifier, GeneratedColumns generatedColumns, RowSource rowSource,
+            RecordWriter writer, EpochKeeper epoch, PreparedTransactions prepared, PreparedInBinlog preparedInBinlog) {
         this.config = config;
         this.classifier = classifier;
-        this.kinds = kinds;
         this.generatedColumns = generatedColumns;
         this.rowSource = rowSource;
         this.writer = writer;
@@ -281,18 +281,12 @@ final class Sequencer implements Spine.Sink {
             writer.raw(transaction, previous, "generated");
             return;
         }
-        Answer answer = rowSource.take(open.gtid(), epoch.set());
-        String reason = answer.reason();
-        if (answer.transaction() != null) {
-            try {
-                writer.rows(open, previous, RowsBuilder.build(verdict.changes(), answer.transaction().rows(), kinds));
-                return;
-            } catch (Differs e) {
-                log.debug("debezium differs gtid={} what=\"{}\"", open.gtid(), e.getMessage());
-                reason = "debezium_differs";
-            }
+        RowSource.Answer answer = rowSource.rows(open.gtid(), epoch.set(), verdict.changes());
+        if (answer.rows() != null) {
+            writer.rows(open, previous, answer.rows());
+        } else {
+            writer.raw(transaction, previous, answer.reason());
         }
-        writer.raw(transaction, previous, reason);
     }
 
     private void rebuild(String reason) {
@@ -303,7 +297,7 @@ final class Sequencer implements Spine.Sink {
     /** A transaction that is not held: its row events go out as they come. */
     private final class LargeTransaction {
         private final byte[] formatDescription;
-        private final TransactionWriter.RawStream stream;
+        private final RecordWriter.RawStream stream;
         private boolean started;
         private String obstacle;
 

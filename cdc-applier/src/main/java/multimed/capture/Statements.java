@@ -8,7 +8,6 @@ import java.util.Map;
 import java.util.TreeMap;
 import multimed.binlog.QueryEvent;
 import multimed.binlog.StatusVariables;
-import multimed.capture.Collations.Collation;
 import multimed.capture.Verdict.AsEmpty;
 import multimed.capture.Verdict.AsRebuild;
 import multimed.capture.Verdict.AsStatement;
@@ -17,6 +16,9 @@ import multimed.capture.Verdict.AsXaCommit;
 import multimed.capture.Verdict.AsXaRollback;
 import multimed.log.LogTopic;
 import multimed.log.proto.Statement;
+import multimed.master.Collations;
+import multimed.master.Collations.Collation;
+import multimed.sqltext.SqlWords;
 
 /**
  * In: a query event that is a transaction by itself. Out: the statement with its session settings, or why it can't be replayed as
@@ -93,7 +95,7 @@ final class Statements {
         if (query.sql().length > LogTopic.MAX_RECORD_BYTES - ROOM_FOR_SETTINGS) {
             return "longer than a record";
         }
-        String text = Obstacles.of(query, collations.get(status.clientCharset()).map(Collation::charset).orElse("unknown"));
+        String text = UnsafeStatements.of(query, collations.get(status.clientCharset()).map(Collation::charset).orElse("unknown"));
         if (text != null) {
             return text;
         }

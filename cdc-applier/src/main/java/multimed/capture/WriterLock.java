@@ -2,7 +2,6 @@ package multimed.capture;
 
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -12,6 +11,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import multimed.master.MasterAccess;
 
 /**
  * The master's lock (GET_LOCK, which needs no privilege) that keeps a second capture from writing the same log; it waits instead. An aid
@@ -35,9 +35,9 @@ final class WriterLock implements AutoCloseable {
     }
 
     /** Throws IllegalStateException if another capture keeps it. */
-    static WriterLock take(CaptureConfig config) throws SQLException {
-        Connection connection = DriverManager.getConnection(config.jdbcUrl(), config.user(), config.password());
-        WriterLock lock = new WriterLock(connection, name(config.topic()));
+    static WriterLock take(MasterAccess access, String topic) throws SQLException {
+        Connection connection = access.connect();
+        WriterLock lock = new WriterLock(connection, name(topic));
         try (Statement s = connection.createStatement()) {
             s.execute("SET SESSION wait_timeout = " + SILENCE_SECONDS);
             if (!lock.answersOne("SELECT GET_LOCK(?, " + WAIT_SECONDS + ")")) {

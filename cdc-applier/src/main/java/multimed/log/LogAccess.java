@@ -1,7 +1,7 @@
 package multimed.log;
 
 import java.util.Properties;
-import multimed.config.Settings;
+import multimed.process.Settings;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.common.config.SaslConfigs;
 import org.apache.kafka.common.security.auth.SecurityProtocol;

@@ -1,5 +1,7 @@
 package multimed.log;
 
+import multimed.gtid.Gtid;
+import multimed.gtid.GtidSet;
 import multimed.log.proto.LogRecord;
 
 /** What a reader of the log has to act on, in order. */

@@ -3,6 +3,8 @@ package multimed.log;
 import com.google.protobuf.ByteString;
 import java.util.ArrayList;
 import java.util.List;
+import multimed.gtid.Gtid;
+import multimed.gtid.GtidSet;
 import multimed.log.LogEvent.Abandoned;
 import multimed.log.LogEvent.Broken;
 import multimed.log.LogEvent.EpochStarted;

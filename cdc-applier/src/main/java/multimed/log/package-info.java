@@ -1,2 +1,2 @@
-/** The log between capture and apply: GTIDs, the topic, and how its records become transactions. Knows nothing of MySQL servers. */
+/** The log in Kafka: its topic, its reader, its writer, and the epochs that keep one writer at a time. Knows nothing of MySQL servers. */
 package multimed.log;

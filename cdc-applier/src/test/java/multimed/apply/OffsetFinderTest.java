@@ -5,8 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
-import multimed.log.Gtid;
-import multimed.log.GtidSet;
+import multimed.gtid.Gtid;
+import multimed.gtid.GtidSet;
+import multimed.log.TestRecords;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.ForAll;

@@ -7,10 +7,10 @@ import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import multimed.config.Address;
-import multimed.log.Gtid;
+import multimed.gtid.Gtid;
 import multimed.log.LogEvent.Part;
 import multimed.log.proto.LogRecord;
+import multimed.process.Address;
 
 /** A Pipeline on a real satellite, without a log: records are handed to it directly. Counts what it tells. */
 final class PipelineFixture implements AutoCloseable, PipelineListener {

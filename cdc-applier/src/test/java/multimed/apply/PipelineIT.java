@@ -1,11 +1,11 @@
 package multimed.apply;
 
-import static multimed.apply.TestRecords.column;
-import static multimed.apply.TestRecords.gtid;
-import static multimed.apply.TestRecords.insert;
-import static multimed.apply.TestRecords.key;
-import static multimed.apply.TestRecords.signed;
-import static multimed.apply.TestRecords.update;
+import static multimed.log.TestRecords.column;
+import static multimed.log.TestRecords.gtid;
+import static multimed.log.TestRecords.insert;
+import static multimed.log.TestRecords.key;
+import static multimed.log.TestRecords.signed;
+import static multimed.log.TestRecords.update;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -18,6 +18,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import multimed.log.TestRecords;
 import multimed.log.proto.ColumnType;
 import multimed.log.proto.RowChange;
 import multimed.log.proto.Rows;

@@ -1,6 +1,6 @@
 package multimed.apply;
 
-import static multimed.apply.TestRecords.statement;
+import static multimed.log.TestRecords.statement;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -11,8 +11,9 @@ import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
+import multimed.log.TestRecords;
 import multimed.log.proto.ColumnType;
 import multimed.log.proto.LogRecord;
 import multimed.log.proto.Raw;

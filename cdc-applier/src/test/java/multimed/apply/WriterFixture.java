@@ -2,22 +2,22 @@ package multimed.apply;
 
 import java.sql.SQLException;
 import java.util.Map;
-import multimed.config.Address;
-import multimed.log.Gtid;
+import multimed.gtid.Gtid;
 import multimed.log.LogEvent.Part;
 import multimed.log.proto.LogRecord;
+import multimed.process.Address;
 
 /** A TransactionWriter on a real satellite, without a log: records are handed to it directly. */
 final class WriterFixture implements AutoCloseable {
     private final SatelliteSession session;
-    private final TransactionWriter writer;
+    private final SerialWriter writer;
     private long committed;
 
     WriterFixture(TestMysql satellite) throws SQLException {
         ApplyConfig config = ApplyConfig.from(Map.of("LOG_AUTHENTICATION", "off", "SATELLITE_HOST", satellite.address(), "APPLIER_USER", TestMysql.USER,
                 "APPLIER_PASSWORD", TestMysql.PASSWORD));
         session = new SatelliteConnector(new Address(satellite.address(), 3306), TestMysql.USER, TestMysql.PASSWORD).open();
-        writer = new TransactionWriter(session, config, new RowFilter(0), part -> committed++, () -> { });
+        writer = new SerialWriter(session, config, new RowFilter(0), part -> committed++, () -> { });
     }
 
     /** Writes one whole transaction and commits it. */
@@ -30,7 +30,7 @@ final class WriterFixture implements AutoCloseable {
         writer.write(new Part(Gtid.parse(record.getGtid()), null, record, first, last, 0), false);
     }
 
-    TransactionWriter writer() {
+    SerialWriter writer() {
         return writer;
     }
 

@@ -15,6 +15,7 @@ import multimed.binlog.BinlogEvent;
 import multimed.binlog.EventType;
 import multimed.binlog.GtidEvent;
 import multimed.binlog.TransactionPayload;
+import multimed.master.Collations;
 
 /** Transactions captured from a real server: see the files in test/resources/binlog. */
 final class CapturedEvents {

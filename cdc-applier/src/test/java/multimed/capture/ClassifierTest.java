@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.stream.Collectors;
+import multimed.binlog.TransactionEnd;
 import multimed.capture.Verdict.AsRaw;
 import multimed.capture.Verdict.AsRebuild;
 import multimed.capture.Verdict.AsRows;

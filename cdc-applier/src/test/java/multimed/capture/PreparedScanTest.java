@@ -13,9 +13,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeoutException;
 import multimed.binlog.BinlogEvent;
+import multimed.binlog.BinlogReader;
 import multimed.binlog.EventType;
-import multimed.capture.PreparedPlaces.Place;
-import multimed.log.Gtid;
+import multimed.capture.PreparedPositions.Place;
+import multimed.gtid.Gtid;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.Combinators;
@@ -96,7 +97,7 @@ class PreparedScanTest {
         }
 
         Place search(String xid, Gtid decision, long deadline) throws Exception {
-            return PreparedPlaces.<Exception>search(xid, List.copyOf(files.keySet()), name -> {
+            return PreparedPositions.<Exception>search(xid, List.copyOf(files.keySet()), name -> {
                 PreparedScan scan = new PreparedScan(name, decision, deadline);
                 feed(scan, files.get(name));
                 return scan.places();
@@ -108,7 +109,7 @@ class PreparedScanTest {
                 for (BinlogEvent each : events) {
                     scan.event(each);
                 }
-            } catch (Spine.Finished e) {
+            } catch (BinlogReader.Finished e) {
                 // it has seen enough
             }
         }

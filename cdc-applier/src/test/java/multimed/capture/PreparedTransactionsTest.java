@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import multimed.binlog.EventType;
-import multimed.log.GtidSet;
+import multimed.gtid.GtidSet;
 import org.junit.jupiter.api.Test;
 
 class PreparedTransactionsTest {

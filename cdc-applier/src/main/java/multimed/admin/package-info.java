@@ -1,2 +1,0 @@
-/** The HTTP side of both processes: /live, /ready, /metrics. */
-package multimed.admin;

@@ -1,0 +1,2 @@
+/** SQL that writes a log record to a satellite: literals, statements by primary key, session settings. Pure. */
+package multimed.apply.sql;

@@ -1,2 +1,0 @@
-/** Settings from the environment; every mistake is reported at once. */
-package multimed.config;

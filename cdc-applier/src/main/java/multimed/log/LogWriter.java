@@ -1,0 +1,187 @@
+package multimed.log;
+
+import java.time.Duration;
+import java.util.Properties;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import multimed.gtid.Gtid;
+import multimed.gtid.GtidSet;
+import multimed.log.proto.EpochStart;
+import multimed.log.proto.LogRecord;
+import multimed.process.Metric;
+import multimed.process.Metrics;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * In: records in order. Out: the same records in the log, in order, none lost: after the first failure nothing more is sent or accepted,
+ * and {@link #check()} throws. Sends without waiting; one thread calls, Kafka's own thread reports.
+ *
+ * <p>Left to itself, Kafka's producer goes on with the next batch after one that has expired. So the callback of the first failure
+ * closes it, on its own thread and before its next round. What that round has on the way already follows the expired batch by sequence
+ * number, and the broker refuses it where that batch is missing; the epoch's start, which was waited for, made the broker know the numbers.
+ *
+ * <p>While capture is alone, the offsets of its records follow each other. A step says that somebody else wrote: see
+ * {@link #intruder()}.
+ */
+public final class LogWriter implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(LogWriter.class);
+
+    private final Producer<byte[], byte[]> producer;
+    private final String topic;
+    private final long epoch;
+    private final Metrics metrics;
+    private final AtomicLong sent = new AtomicLong();
+    private final AtomicLong acknowledged = new AtomicLong();
+    private volatile long lastAckNanos = System.nanoTime();
+    private final AtomicReference<Exception> failure = new AtomicReference<>();
+    private volatile long lastOffset = -1;
+    private volatile Range intruder;
+
+    /** Offsets [from, end) that are not this writer's. */
+    public record Range(long from, long end) {}
+
+    public LogWriter(LogAccess access, String topic, long epoch, Metrics metrics) {
+        this(new KafkaProducer<>(settings(access), new ByteArraySerializer(), new ByteArraySerializer()), topic, epoch, metrics);
+    }
+
+    LogWriter(Producer<byte[], byte[]> producer, String topic, long epoch, Metrics metrics) {
+        this.producer = producer;
+        this.topic = topic;
+        this.epoch = epoch;
+        this.metrics = metrics;
+    }
+
+    private static Properties settings(LogAccess access) {
+        Properties p = access.clientSettings();
+        p.put(ProducerConfig.ACKS_CONFIG, "all");
+        p.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true);
+        // With idempotence Kafka keeps the order for up to 5 requests in flight.
+        p.put(ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, 5);
+        p.put(ProducerConfig.LINGER_MS_CONFIG, 0);
+        p.put(ProducerConfig.BATCH_SIZE_CONFIG, LogTopic.RECORD_BYTES);
+        p.put(ProducerConfig.COMPRESSION_TYPE_CONFIG, "lz4");
+        p.put(ProducerConfig.BUFFER_MEMORY_CONFIG, (long) LogTopic.MAX_RECORD_BYTES);
+        p.put(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, LogTopic.MAX_RECORD_BYTES);
+        p.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, 30_000);
+        p.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, 10_000);
+        p.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, 30_000);
+        p.put(ProducerConfig.RECONNECT_BACKOFF_MS_CONFIG, 50);
+        p.put(ProducerConfig.RECONNECT_BACKOFF_MAX_MS_CONFIG, 1000);
+        return p;
+    }
+
+    /** Appends the start of this writer's epoch and waits for its offset. */
+    public long appendEpochStart(GtidSet set, String serverUuid) throws InterruptedException, ExecutionException, TimeoutException {
+        LogRecord record = epochStart(set, serverUuid);
+        RecordMetadata at = producer.send(new ProducerRecord<>(topic, 0, null, record.toByteArray()), (m, e) -> done(m, e, 0, false))
+                .get(40, TimeUnit.SECONDS);
+        count(record);
+        return at.offset();
+    }
+
+    /** Repeats the start of the epoch between two transactions; chunks without their last one are void then. */
+    public void repeatEpochStart(GtidSet set, String serverUuid) {
+        append(epochStart(set, serverUuid), 0, false);
+    }
+
+    private LogRecord epochStart(GtidSet set, String serverUuid) {
+        EpochStart start = EpochStart.newBuilder().setGtidSet(set.toString()).setServerUuid(serverUuid).build();
+        return LogRecord.newBuilder().setEpoch(epoch).setLastChunk(true).setEpochStart(start).build();
+    }
+
+    /** Appends a chunk; the epoch is filled in here. */
+    public void append(LogRecord.Builder record, Gtid gtid, Gtid previous, long commitMicros) {
+        record.setEpoch(epoch).setGtid(gtid.toString()).setCommitTimeUs(commitMicros);
+        if (previous != null) {
+            record.setPreviousGtid(previous.toString());
+        }
+        append(record.build(), commitMicros, record.getLastChunk());
+    }
+
+    private void append(LogRecord record, long commitMicros, boolean endsTransaction) {
+        check();
+        sent.incrementAndGet();
+        long sentAt = System.nanoTime();
+        producer.send(
+                new ProducerRecord<>(topic, 0, null, record.toByteArray()),
+                (metadata, error) -> {
+                    acknowledged.incrementAndGet();
+                    metrics.observe(Metric.CAPTURE_ACKNOWLEDGE, (System.nanoTime() - sentAt) / 1e9);
+                    done(metadata, error, commitMicros, endsTransaction);
+                });
+        count(record);
+    }
+
+    private void count(LogRecord record) {
+        metrics.add(Metric.CAPTURE_RECORDS, record.getBodyCase().name().toLowerCase(), 1);
+        metrics.add(Metric.CAPTURE_BYTES, record.getSerializedSize());
+    }
+
+    private void done(RecordMetadata metadata, Exception error, long commitMicros, boolean endsTransaction) {
+        if (error != null) {
+            fail(error);
+            return;
+        }
+        lastAckNanos = System.nanoTime();
+        acknowledged(metadata.offset());
+        if (endsTransaction) {
+            metrics.observe(Metric.CAPTURE_LAG, (System.currentTimeMillis() * 1000 - commitMicros) / 1e6);
+        }
+    }
+
+    /** What the log says where a record lies. */
+    void acknowledged(long offset) {
+        if (offset <= lastOffset) {
+            fail(new IllegalStateException("offset " + offset + " after " + lastOffset + ": the topic was created anew"));
+            return;
+        }
+        if (lastOffset >= 0 && offset != lastOffset + 1) {
+            intruder = new Range(lastOffset + 1, offset);
+        }
+        lastOffset = offset;
+    }
+
+    /** On any thread, and again from the callbacks of what waits when this closes the producer. */
+    public void fail(Exception error) {
+        if (failure.compareAndSet(null, error)) {
+            log.error("log not written, nothing more is sent in this epoch epoch={} error=\"{}\"", epoch, error.getMessage());
+            producer.close(Duration.ZERO);
+        }
+    }
+
+    /** Throws if a record could not be written. */
+    public void check() {
+        Exception e = failure.get();
+        if (e != null) {
+            throw new IllegalStateException("log not written: " + e.getMessage(), e);
+        }
+    }
+
+    /** How long records have been waiting for the log without any progress. */
+    public Duration stalled() {
+        long waiting = sent.get() - acknowledged.get();
+        return waiting <= 0 ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - lastAckNanos);
+    }
+
+    /** Offsets between this writer's records that somebody else wrote, once; null if none since the last call. */
+    public Range intruder() {
+        Range range = intruder;
+        intruder = null;
+        return range;
+    }
+
+    @Override
+    public void close() {
+        producer.close(failure.get() == null ? Duration.ofSeconds(5) : Duration.ZERO);
+    }
+}

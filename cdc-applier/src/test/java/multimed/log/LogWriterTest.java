@@ -1,0 +1,49 @@
+package multimed.log;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import multimed.gtid.Gtid;
+import multimed.log.proto.Empty;
+import multimed.log.proto.LogRecord;
+import multimed.process.Metrics;
+import org.apache.kafka.clients.producer.MockProducer;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.junit.jupiter.api.Test;
+
+class LogWriterTest {
+    private final MockProducer<byte[], byte[]> kafka =
+            new MockProducer<>(false, null, new ByteArraySerializer(), new ByteArraySerializer());
+    private final LogWriter writer = new LogWriter(kafka, "log", 7, new Metrics());
+
+    private void append(int number) {
+        LogRecord.Builder record = LogRecord.newBuilder().setLastChunk(true).setEmpty(Empty.getDefaultInstance());
+        writer.append(record, Gtid.parse("aaaaaaaa-0000-0000-0000-000000000001:" + number), null, 0);
+    }
+
+    @Test
+    void nothing_is_sent_after_a_batch_that_has_expired() {
+        append(1);
+        append(2);
+        assertTrue(kafka.errorNext(new TimeoutException("Expiring 1 record(s)")));
+        assertTrue(kafka.closed(), "before its next round, not when somebody notices");
+        assertThrows(IllegalStateException.class, () -> append(3));
+        assertEquals(2, kafka.history().size());
+    }
+
+    @Test
+    void a_topic_that_was_created_anew_ends_the_epoch() {
+        append(1);
+        append(2);
+        kafka.completeNext();
+        assertTrue(kafka.completeNext());
+        assertFalse(kafka.closed());
+        kafka.clear();
+        writer.acknowledged(0);
+        assertTrue(kafka.closed());
+        assertThrows(IllegalStateException.class, writer::check);
+    }
+}
