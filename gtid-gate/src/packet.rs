@@ -6,6 +6,7 @@
 
 use crate::error::PacketError;
 use crate::memory::{Hold, UNSHARED};
+use crate::scramble::Password;
 use bytes::{Buf, BytesMut};
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -14,6 +15,7 @@ use std::{io, time::Duration};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::{client, server};
+use zeroize::Zeroize;
 
 pub const HEADER: usize = 4;
 /// A payload of this size says that another packet continues it.
@@ -238,6 +240,16 @@ impl Conn {
         Ok(payload)
     }
 
+    /// A packet that may hold a password: it stays nowhere but in what is returned. The buffer has room for it first; one
+    /// that grew would leave its old memory as it is.
+    pub async fn secret(&mut self, limit: usize) -> Result<Password, PacketError> {
+        if self.inbound.is_empty() {
+            self.inbound.reserve(READ_AHEAD);
+        }
+        let mut payload = self.packet(limit).await?;
+        Ok(take_secret(&mut payload))
+    }
+
     /// Puts a packet into the outgoing buffer, split where it must be.
     pub fn queue(&mut self, payload: &[u8]) {
         let mut rest = payload;
@@ -310,6 +322,14 @@ impl Conn {
         self.flush().await
     }
 
+    /// The same for a password, of which nothing stays here.
+    pub async fn send_secret(&mut self, payload: &[u8]) -> io::Result<()> {
+        self.flush().await?;
+        let sent = self.send(payload).await;
+        self.outbound.zeroize();
+        sent
+    }
+
     /// Sends bytes that are packets already.
     pub async fn send_raw(&mut self, bytes: &[u8]) -> io::Result<()> {
         if !self.outbound.is_empty() {
@@ -363,6 +383,13 @@ impl Conn {
     pub async fn close(&mut self) {
         let _ = tokio::time::timeout(LINGER, self.stream.shutdown()).await;
     }
+}
+
+/// Copies a payload, which lies in the buffer that it was read into, and overwrites it there.
+pub fn take_secret(payload: &mut [u8]) -> Password {
+    let secret = Password::new(payload.to_vec());
+    payload.zeroize();
+    secret
 }
 
 /// The size in a header of at least three bytes.
