@@ -461,7 +461,9 @@ async fn log_in(
         max_packet: MAX_COMMAND,
         charset: login_charset(wish.charset),
         user: wish.user.to_owned(),
-        auth: proof(plugin, wish.password, &greeting.nonce).unwrap_or_default(),
+        auth: proof(plugin, wish.password, &greeting.nonce)
+            .unwrap_or_default()
+            .into(),
         database: wish.database.map(str::to_owned),
         plugin: Some(plugin.to_owned()),
     };
@@ -518,7 +520,7 @@ async fn more_data(
         // Nobody can listen: the server expects the password as it is.
         [4] if way != Way::Network => {
             let clear = auth::zero_terminated(password);
-            Ok(conn.send(&clear).await?)
+            Ok(conn.send_secret(&clear).await?)
         }
         [4] => Ok(conn.send(&[2]).await?),
         public_key => {

@@ -124,7 +124,7 @@ pub async fn log_in(client: &mut Client, id: u32, shared: &Shared) -> Result<Acc
     let login = first_answer(client, shared).await?;
     client.capabilities = login.capabilities & greeting.capabilities;
     let proof = match login.plugin.as_deref() {
-        Some(CACHING_SHA2) => login.auth.clone(),
+        Some(CACHING_SHA2) => login.auth,
         _ => switch(&mut client.conn, &nonce).await?,
     };
     let Login {
@@ -185,19 +185,19 @@ fn greeting(id: u32, nonce: [u8; NONCE], shared: &Shared) -> Greeting {
 }
 
 async fn first_answer(client: &mut Client, shared: &Shared) -> Result<Login, LoginError> {
-    let packet = client.conn.packet(handshake::MAX_PACKET).await?;
+    let packet = client.conn.secret(handshake::MAX_PACKET).await?;
     match FirstAnswer::parse(&packet)? {
         FirstAnswer::Login(login) => return Ok(login),
         FirstAnswer::Tls => start_tls(client, shared).await?,
     }
-    let packet = client.conn.packet(handshake::MAX_PACKET).await?;
+    let packet = client.conn.secret(handshake::MAX_PACKET).await?;
     match FirstAnswer::parse(&packet)? {
         FirstAnswer::Login(login) => Ok(login),
         FirstAnswer::Tls => Err(LoginError::Refused(SqlError::handshake())),
     }
 }
 
-async fn start_tls(client: &mut Client, shared: &Shared) -> Result<(), LoginError> {
+pub(crate) async fn start_tls(client: &mut Client, shared: &Shared) -> Result<(), LoginError> {
     let seq = client.conn.seq;
     let plain = std::mem::replace(&mut client.conn, Conn::new(tokio::io::empty()));
     let encrypted = shared.tls.accept(plain.into_stream()).await?;
@@ -211,10 +211,10 @@ async fn start_tls(client: &mut Client, shared: &Shared) -> Result<(), LoginErro
     Ok(())
 }
 
-async fn switch(conn: &mut Conn, nonce: &[u8; NONCE]) -> Result<Vec<u8>, LoginError> {
+async fn switch(conn: &mut Conn, nonce: &[u8; NONCE]) -> Result<Password, LoginError> {
     conn.send(&handshake::auth_switch(CACHING_SHA2, nonce))
         .await?;
-    Ok(conn.packet(handshake::MAX_PACKET).await?.to_vec())
+    Ok(conn.secret(handshake::MAX_PACKET).await?)
 }
 
 async fn authenticate(
@@ -282,7 +282,7 @@ async fn full_exchange(
         return Ok(Password::default());
     }
     client.conn.send(&FULL_EXCHANGE).await?;
-    let mut answer = Password::new(client.conn.packet(handshake::MAX_PACKET).await?.to_vec());
+    let mut answer = client.conn.secret(handshake::MAX_PACKET).await?;
     // By a Unix socket a password comes in clear text, as within TLS; only a client that does not know that asks for the key.
     let is_clear = client.secure || client.local && answer.as_slice() != [PUBLIC_KEY_REQUEST];
     if !is_clear {
@@ -290,7 +290,7 @@ async fn full_exchange(
             let mut key = vec![1];
             key.extend_from_slice(&shared.exchange_key.public_pem);
             client.conn.send(&key).await?;
-            answer = Password::new(client.conn.packet(handshake::MAX_PACKET).await?.to_vec());
+            answer = client.conn.secret(handshake::MAX_PACKET).await?;
         }
         let denied = || LoginError::Refused(SqlError::access_denied(user, &client.host, true));
         let decrypted = decrypt(shared, answer).await;

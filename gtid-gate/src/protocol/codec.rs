@@ -9,12 +9,14 @@ use super::stream::{Rewound, Stream};
 use super::unread::Unread;
 use super::wire::{HEADER, MAX_PAYLOAD, payload_size};
 use crate::common::memory::{Hold, UNSHARED};
+use crate::common::secret::{Password, take_secret};
 use bytes::{Buf, BytesMut};
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::{Context, Poll, ready};
 use std::{io, time::Duration};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use zeroize::Zeroize;
 
 const READ_AHEAD: usize = 16 * 1024;
 const LINGER: Duration = Duration::from_secs(1);
@@ -202,6 +204,16 @@ impl Conn {
         Ok(payload)
     }
 
+    /// A packet that may hold a password: it stays nowhere but in what is returned. The buffer has room for it first; one
+    /// that grew would leave its old memory as it is.
+    pub async fn secret(&mut self, limit: usize) -> Result<Password, PacketError> {
+        if self.inbound.is_empty() {
+            self.inbound.reserve(READ_AHEAD);
+        }
+        let mut payload = self.packet(limit).await?;
+        Ok(take_secret(&mut payload))
+    }
+
     /// Puts a packet into the outgoing buffer, split where it must be.
     pub fn queue(&mut self, payload: &[u8]) {
         let mut rest = payload;
@@ -272,6 +284,14 @@ impl Conn {
     pub async fn send(&mut self, payload: &[u8]) -> io::Result<()> {
         self.queue(payload);
         self.flush().await
+    }
+
+    /// The same for a password, of which nothing stays here.
+    pub async fn send_secret(&mut self, payload: &[u8]) -> io::Result<()> {
+        self.flush().await?;
+        let sent = self.send(payload).await;
+        self.outbound.zeroize();
+        sent
     }
 
     /// Sends bytes that are packets already.

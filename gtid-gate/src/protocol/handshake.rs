@@ -3,6 +3,7 @@
 //! In: payload bytes, or what to say. Out: the other one. Pure.
 //! Must never: trust a length that the peer gives.
 
+use crate::common::secret::Password;
 use crate::protocol::capability as cap;
 use crate::protocol::error::PacketError;
 use crate::protocol::wire::{self, Reader};
@@ -85,7 +86,8 @@ pub struct Login {
     pub max_packet: u32,
     pub charset: u8,
     pub user: String,
-    pub auth: Vec<u8>,
+    /// A proof, or with some plugins the password itself.
+    pub auth: Password,
     pub database: Option<String>,
     pub plugin: Option<String>,
     /// What the client says about itself (program, version, …), as it was packed.
@@ -143,12 +145,12 @@ impl FirstAnswer {
     }
 }
 
-fn auth_data(r: &mut Reader<'_>, capabilities: u32) -> Result<Vec<u8>, PacketError> {
+fn auth_data(r: &mut Reader<'_>, capabilities: u32) -> Result<Password, PacketError> {
     if capabilities & cap::PLUGIN_AUTH_LENENC != 0 {
-        return Ok(r.lenenc_bytes()?.to_vec());
+        return Ok(r.lenenc_bytes()?.to_vec().into());
     }
     let length = usize::from(r.u8()?);
-    Ok(r.bytes(length)?.to_vec())
+    Ok(r.bytes(length)?.to_vec().into())
 }
 
 fn text(bytes: &[u8]) -> Result<String, PacketError> {
@@ -282,7 +284,7 @@ mod tests {
                 max_packet: 1 << 24,
                 charset: 45,
                 user,
-                auth,
+                auth: auth.into(),
                 database: Some(db),
                 plugin: Some(CACHING_SHA2.into()),
                 attributes,

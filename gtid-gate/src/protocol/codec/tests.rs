@@ -115,3 +115,43 @@ fn a_receive_buffer_does_not_keep_the_memory_of_a_large_packet() {
         assert!(conn.inbound.capacity() <= 2 * READ_AHEAD);
     });
 }
+
+#[tokio::test]
+async fn a_password_that_was_read_stays_in_no_buffer() {
+    let (near, mut far) = duplex(1024);
+    let mut conn = Conn::new(near);
+    far.write_all(b"\x07\0\0\0secret\0").await.unwrap();
+    let mut payload = conn.packet(1024).await.unwrap();
+    assert_eq!(take_secret(&mut payload).as_slice(), b"secret\0");
+    assert_eq!(&payload[..], [0; 7], "the buffer that it was read into");
+}
+
+#[tokio::test]
+async fn a_password_arrives_whole_wherever_it_is_cut_and_what_follows_it_too() {
+    let bytes = b"\x07\0\0\0secret\0\x02\0\0\x01ab";
+    for cut in 0..bytes.len() {
+        let (near, mut far) = duplex(1024);
+        let mut conn = Conn::new(near);
+        let sending = async {
+            far.write_all(&bytes[..cut]).await.unwrap();
+            tokio::task::yield_now().await;
+            far.write_all(&bytes[cut..]).await.unwrap();
+        };
+        let reading = async {
+            let secret = conn.secret(1024).await.unwrap();
+            (secret, conn.packet(1024).await.unwrap())
+        };
+        let ((), (secret, next)) = tokio::join!(sending, reading);
+        assert_eq!(secret.as_slice(), b"secret\0", "cut at {cut}");
+        assert_eq!(&next[..], b"ab");
+    }
+}
+
+#[tokio::test]
+async fn a_password_that_was_not_taken_stays_in_no_buffer() {
+    let (near, far) = duplex(1024);
+    drop(far);
+    let mut conn = Conn::new(near);
+    assert!(conn.send_secret(b"secret\0").await.is_err());
+    assert!(conn.outbound.is_empty());
+}

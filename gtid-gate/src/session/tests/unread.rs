@@ -9,7 +9,7 @@ use crate::session::prepared::COM_STMT_PREPARE;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
 const CREATE: &[u8] = b"\x03CREATE TABLE from_data (a INT) /* as long as a pipe */       ";
-const COM_PING: u8 = 0x0e;
+pub(super) const COM_PING: u8 = 0x0e;
 const COM_STMT_CLOSE: u8 = 0x19;
 const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 
