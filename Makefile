@@ -18,10 +18,10 @@ up: ## start the stack (SATELLITES=n for more than two); installs and builds wha
 stop: ## stop the stack, keep its data
 	@docker compose --profile '*' stop
 
-down: ## remove the stack and leave nothing behind: containers, networks, ALL DATA, secrets
+down: ## remove the stack: containers, networks, ALL DATA, secrets; asks before (YES=1: does not ask)
 	@.ci/down
 
-status: ## print the servers as the gate sees them
+status: ## print the servers as the gate sees them, as a table (JSON=1: as JSON)
 	@.ci/status
 
 layout: ## print and write the layout of cores and satellites
