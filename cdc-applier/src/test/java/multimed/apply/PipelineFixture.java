@@ -33,8 +33,8 @@ final class PipelineFixture implements AutoCloseable, PipelineListener {
         pipeline = new Pipeline(sessions, config, new RowFilter(0), this, connector::waitsForLock);
     }
 
-    void submit(LogRecord record, long freeOf) throws Exception {
-        pipeline.submit(new Part(Gtid.parse(record.getGtid()), null, record, true, true, 0), freeOf);
+    void submit(LogRecord record, long sinceParent) throws Exception {
+        pipeline.submit(new Part(Gtid.parse(record.getGtid()), null, record, true, true, 0), sinceParent);
     }
 
     void drain() throws Exception {

@@ -58,12 +58,12 @@ class PipelineIT {
         pipeline.close();
     }
 
-    private void submit(long freeOf, Table table, RowChange... changes) throws Exception {
-        submit(freeOf, Rows.newBuilder().addTables(table).addAllChanges(List.of(changes)).build());
+    private void submit(long sinceParent, Table table, RowChange... changes) throws Exception {
+        submit(sinceParent, Rows.newBuilder().addTables(table).addAllChanges(List.of(changes)).build());
     }
 
-    private void submit(long freeOf, Rows rows) throws Exception {
-        pipeline.submit(TestRecords.transaction(++number).setRows(rows).build(), freeOf);
+    private void submit(long sinceParent, Rows rows) throws Exception {
+        pipeline.submit(TestRecords.transaction(++number).setRows(rows).build(), sinceParent);
     }
 
     private static RowChange set(long id, long before, long after) {
