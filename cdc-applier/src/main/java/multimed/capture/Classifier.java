@@ -111,7 +111,7 @@ final class Classifier {
         return rows(changes);
     }
 
-    static boolean isSavepoint(BinlogEvent event) {
+    private static boolean isSavepoint(BinlogEvent event) {
         return event.type() == EventType.QUERY && QueryEvent.parse(event).ascii().toUpperCase(Locale.ROOT).startsWith("SAVEPOINT ");
     }
 
@@ -124,7 +124,7 @@ final class Classifier {
     }
 
     /** What in these events is not a row change, or null. */
-    static String notRowEvent(List<BinlogEvent> events) {
+    private static String notRowEvent(List<BinlogEvent> events) {
         for (BinlogEvent event : events) {
             if (event.type() == EventType.QUERY) {
                 return "statement inside a transaction: " + Statements.shortened(QueryEvent.parse(event));

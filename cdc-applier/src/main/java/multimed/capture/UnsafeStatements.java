@@ -45,9 +45,14 @@ final class UnsafeStatements {
         String upper = query.ascii().stripLeading().toUpperCase(Locale.ROOT);
         Matcher head = HEAD.matcher(upper);
         boolean clients = AS_SENT.matcher(upper).matches()
-                || head.matches() && isAscii(head.group(1)) && !SqlWords.of(query, charset).contains("COMMENT");
+                || head.matches() && isAscii(head.group(1)) && !words(query, charset).contains("COMMENT");
         boolean servers = SHOWN.matcher(upper).matches() && isUtf8(query.sql());
         return clients && !servers ? null : "text in character set " + charset;
+    }
+
+    /** Under the statement's own sql_mode. */
+    static List<String> words(QueryEvent query, String charset) {
+        return SqlWords.of(query.sql(), !query.noBackslashEscapes(), charset);
     }
 
     private static boolean isUtf8(byte[] bytes) {
@@ -73,7 +78,7 @@ final class UnsafeStatements {
     }
 
     private static String dependsOnMore(QueryEvent query, String charset) {
-        List<String> words = SqlWords.of(query, charset);
+        List<String> words = words(query, charset);
         int table = words.indexOf("TABLE");
         if (table < 1 || table > 3) {
             return null;
