@@ -1,56 +1,29 @@
 //! gtid-gate: a MySQL server to its clients, a MySQL client to a master and its satellites. Each read goes to a
 //! satellite that has everything the read must see; all else goes to the master.
 //!
-//! The map:
-//! - bytes: `packet` (framing), `wire` (pieces of packets), `parameters` (values beside a statement), `handshake`, `capability`,
-//!   `scramble`, `tls`, `ssl_status` (what a client is told about its own TLS)
-//! - a connection itself: `net` (what the kernel is told), `timed` and `timeouts` (how long a client is waited for),
-//!   `memory` (how much it may have the gate hold)
-//! - coming in: `listen` (sockets), `handover` (those of the host), `server` (accept, drain), `login`,
-//!   `login_limits` (floods, failures), `passwords`, `registry` (who is here), `session` (one client)
-//! - what a statement is: `classify`
-//! - going out: `backend` (one connection to a server), `response` (follows an answer while it passes)
-//! - where to: `policy` (what a read was promised), `gate` (the decision and the wait), `servers` (what is known), `server_position` (follows a satellite),
-//!   `master_questions` (asks the master), `gtid`
-//! - around it: `config`, `metrics`, `admin` (HTTP), `operate` (an operator's commands), `patience` (how workers take their core),
-//!   `error`
+//! The rooms. Each one uses only those before it, and no two files use each other in a circle; `tests/rooms.rs` checks both.
+//! - `common`: locks, signals between tasks, passwords in memory, the bound of memory, consistency levels
+//! - `ops::config`, `ops::metrics`: settings, metrics
+//! - `gtid`: GTID sets
+//! - `protocol`: MySQL's packets, from bytes to their meaning
+//! - `net`: a connection's options, timeouts and TLS
+//! - `sql`: what a statement may do
+//! - `backend`: the servers, connections to them, how much of each may be used
+//! - `freshness`: which server may answer a read, and the wait for it
+//! - `clients`: login, passwords that were accepted, who is connected
+//! - `session`: one client from login to its end
+//! - `frontend`: where clients come in
+//! - `ops`: start and stop, HTTP, an operator's commands
 #![forbid(unsafe_code)]
 
-pub mod admin;
 pub mod backend;
-pub mod bell;
-pub mod capability;
-pub mod classify;
-pub mod config;
-pub mod error;
-pub mod gate;
+pub mod clients;
+pub mod common;
+pub mod freshness;
+pub mod frontend;
 pub mod gtid;
-pub mod handover;
-pub mod handshake;
-pub mod listen;
-pub mod login;
-pub mod login_limits;
-pub mod master_questions;
-pub mod memory;
-pub mod metrics;
 pub mod net;
-pub mod operate;
-pub mod packet;
-pub mod parameters;
-pub mod passwords;
-pub mod patience;
-pub mod policy;
-pub mod registry;
-pub mod response;
-pub mod scramble;
-pub mod server;
-pub mod server_position;
-pub mod servers;
+pub mod ops;
+pub mod protocol;
 pub mod session;
-pub mod shared;
-pub mod ssl_status;
-pub mod start;
-pub mod timed;
-pub mod timeouts;
-pub mod tls;
-pub mod wire;
+pub mod sql;

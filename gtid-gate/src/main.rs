@@ -1,11 +1,12 @@
-//! gtid-gate: see the library. Without argument it serves; as `hold-port` it binds the host's port for another (`handover`);
-//! with any other argument it asks a running one (`operate`).
+//! gtid-gate: see the library. Without argument it serves; as `hold-port` it binds the host's port for another (`frontend::handover`);
+//! with any other argument it asks a running one (`ops::cli`).
 //!
 //! Exit status: 0 stopped on request or done, 1 could not start or was refused, 64 wrong settings or usage.
 #![forbid(unsafe_code)]
 
-use gtid_gate::config::Config;
-use gtid_gate::{handover, operate, start};
+use gtid_gate::frontend::handover;
+use gtid_gate::ops::config::Config;
+use gtid_gate::ops::{cli, start};
 use std::process::ExitCode;
 
 const USAGE: u8 = 64;
@@ -18,8 +19,8 @@ fn main() -> ExitCode {
     }
     if !arguments.is_empty() {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        return operate::run(&arguments).unwrap_or_else(|| {
-            eprintln!("{}", operate::USAGE);
+        return cli::run(&arguments).unwrap_or_else(|| {
+            eprintln!("{}", cli::USAGE);
             ExitCode::from(USAGE)
         });
     }

@@ -1,7 +1,8 @@
 //! Puts every statement of `corpus/statements.txt` to the classifier, and variations of them.
 
-use gtid_gate::classify::{
-    ChoiceValue, Class, Encoding, SetItem, classify, is_system_schema, understand, understand_bytes,
+use gtid_gate::protocol::charset::Encoding;
+use gtid_gate::sql::{
+    ChoiceValue, Class, SetItem, classify, is_system_schema, understand, understand_bytes,
 };
 use proptest::prelude::*;
 

@@ -30,7 +30,16 @@ check_lua() {
 
 check_java() {
   need_tools mvn=maven javac=openjdk-17-jdk-headless
+  suite java-format command 600 '' mvn -B -ntp -q -f cdc-applier/pom.xml formatter:validate
   suite checkstyle command 600 '' mvn -B -ntp -q -f cdc-applier/pom.xml checkstyle:check
+}
+
+# format_sources: rewrites what the checks above would refuse for its layout.
+format_sources() {
+  need_tools mvn=maven javac=openjdk-17-jdk-headless
+  mvn -B -ntp -q -f cdc-applier/pom.xml formatter:format
+  pinned_rust
+  (cd gtid-gate && cargo fmt && cd fuzz && cargo fmt)
 }
 
 gate_style() {

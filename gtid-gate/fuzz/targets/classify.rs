@@ -4,7 +4,8 @@
 //! that begins like a change, or ends in a lock, is a read; and a plain text with a word that locks, writes or waits is none.
 #![no_main]
 
-use gtid_gate::classify::{Class, Encoding, classify, is_system_schema, understand_bytes};
+use gtid_gate::protocol::charset::Encoding;
+use gtid_gate::sql::{Class, classify, is_system_schema, understand_bytes};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for charset in ["latin1", "gbk", "swe7"] {

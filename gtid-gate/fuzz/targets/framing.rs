@@ -5,9 +5,11 @@
 #![no_main]
 
 use bytes::BytesMut;
-use gtid_gate::error::PacketError;
-use gtid_gate::packet::{Conn, HEADER, Stream, payload_size};
-use gtid_gate::response::{First, Prepared, Response, Shape, Step};
+use gtid_gate::protocol::codec::Conn;
+use gtid_gate::protocol::error::PacketError;
+use gtid_gate::protocol::response::{First, Prepared, Response, Shape, Step};
+use gtid_gate::protocol::stream::Stream;
+use gtid_gate::protocol::wire::{HEADER, payload_size};
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex};

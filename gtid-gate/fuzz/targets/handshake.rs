@@ -3,12 +3,11 @@
 //! In: a payload. Checked: no panic; what was understood says the same when it is written and read again.
 #![no_main]
 
-use gtid_gate::capability as cap;
-use gtid_gate::error::SqlError;
-use gtid_gate::handshake::{
+use gtid_gate::protocol::error::SqlError;
+use gtid_gate::protocol::handshake::{
     ChangeUser, FirstAnswer, Greeting, Login, auth_switch, parse_auth_switch,
 };
-use gtid_gate::wire;
+use gtid_gate::protocol::{capability as cap, wire};
 
 libfuzzer_sys::fuzz_target!(|payload: &[u8]| {
     if let Ok(FirstAnswer::Login(login)) = FirstAnswer::parse(payload) {

@@ -4,9 +4,9 @@
 //! a hint in a comment of a read is that hint and leaves it a read; no mistake shows the password.
 #![no_main]
 
-use gtid_gate::classify::{Class, understand};
-use gtid_gate::config::{Address, Config};
-use gtid_gate::policy::{self, AfterWait, Choice, Level};
+use gtid_gate::common::consistency::{self, AfterWait, Choice, Level};
+use gtid_gate::ops::config::{Address, Config};
+use gtid_gate::sql::{Class, understand};
 use std::time::Duration;
 
 /// No printed escape of a text, like `\t`, may end in its first letter.
@@ -15,21 +15,21 @@ const SECRET: &str = "Keep this away";
 libfuzzer_sys::fuzz_target!(|text: &str| {
     for choice in [
         Choice::parse(text).ok(),
-        policy::hint(text).and_then(Result::ok),
+        consistency::hint(text).and_then(Result::ok),
     ]
     .into_iter()
     .flatten()
     {
         check_choice(choice);
     }
-    if let Some(level) = policy::level(text) {
-        assert_eq!(policy::level(&level.to_string()), Some(level));
+    if let Some(level) = consistency::level(text) {
+        assert_eq!(consistency::level(&level.to_string()), Some(level));
     }
     if let Ok(address) = text.parse::<Address>() {
         assert!(address.port != 0);
         assert_eq!(address.to_string().parse(), Ok(address));
     }
-    let _ = (policy::variable(text), policy::after_wait(text));
+    let _ = (consistency::variable(text), consistency::after_wait(text));
     check_comment(text);
     check_settings(text);
 });
@@ -41,7 +41,7 @@ fn check_choice(choice: Choice) {
     );
     assert_eq!(Choice::parse(&written(choice)), Ok(choice));
     assert_eq!(
-        policy::hint(&format!(" MULTIMED: {} ", written(choice))),
+        consistency::hint(&format!(" MULTIMED: {} ", written(choice))),
         Some(Ok(choice))
     );
     assert_eq!(choice.and_then(choice), choice);
@@ -67,7 +67,7 @@ fn check_comment(text: &str) {
         && !text.starts_with(['!', '+'])
         && !text.starts_with("M!");
     if is_plain_comment {
-        let expected = policy::hint(text).unwrap_or(Ok(Choice::default()));
+        let expected = consistency::hint(text).unwrap_or(Ok(Choice::default()));
         let understood = understand(&format!("SELECT 1 /*{text}*/"));
         assert_eq!((understood.class, understood.hint), (Class::Read, expected));
     }

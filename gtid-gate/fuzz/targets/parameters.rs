@@ -5,7 +5,7 @@
 //! payload and put back say the same.
 #![no_main]
 
-use gtid_gate::parameters::{FIXED, Given, text_at};
+use gtid_gate::protocol::bind_params::{FIXED, Given, text_at};
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let [params, named, payload @ ..] = input else {

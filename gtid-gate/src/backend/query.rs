@@ -1,10 +1,14 @@
 //! Questions of the gate itself: one small text result.
 
-use super::{COM_QUERY, MAX_OWN_ANSWER};
-use crate::capability as cap;
-use crate::error::BackendError;
-use crate::packet::Conn;
-use crate::wire::{self, Reader};
+use crate::protocol::capability as cap;
+use crate::protocol::codec::Conn;
+use crate::protocol::error::BackendError;
+use crate::protocol::wire::{self, Reader};
+
+pub const COM_QUERY: u8 = 0x03;
+
+/// Answers that the gate reads itself are small; more is a fault.
+pub(super) const MAX_OWN_ANSWER: usize = 64 << 20;
 
 /// None of them, in one set.
 const NO_ATTRIBUTES: [u8; 2] = [0, 1];

@@ -4,13 +4,21 @@
 //! an owner and the next uuid, so an owner ends eight hex digits before a dash; commas are taken too.
 //! Out: the set without owners. Must never: take a digit of a uuid for one of an owner.
 
+use super::interval::Interval;
+use super::set::{GtidError, GtidSet, Source, Tag};
 use super::text::Cursor;
-use super::{GtidError, GtidSet, Interval, Source, Tag};
 
 /// Hex digits of a uuid before its first dash.
 const UUID_HEAD: usize = 8;
 
-pub(super) fn parse(text: &str) -> Result<GtidSet, GtidError> {
+impl GtidSet {
+    /// Reads `@@global.gtid_owned` (numbers carry `#thread`) and drops the owners.
+    pub fn parse_owned(text: &str) -> Result<Self, GtidError> {
+        parse(text)
+    }
+}
+
+fn parse(text: &str) -> Result<GtidSet, GtidError> {
     let mut cursor = Cursor::new(text);
     let mut set = GtidSet::new();
     loop {

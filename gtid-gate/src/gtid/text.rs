@@ -4,10 +4,18 @@
 //! inside uuids, numbers and tags). Out: the set; `Display` is MySQL's canonical form without its newlines.
 //! Must never: panic, whatever the text.
 
-use super::{Gtid, GtidError, GtidSet, Interval, MAX_NUMBER, Source, Tag};
+use super::interval::Interval;
+use super::set::{Gtid, GtidError, GtidSet, MAX_NUMBER, Source, Tag};
 use std::fmt;
 
-pub(super) fn parse(text: &str) -> Result<GtidSet, GtidError> {
+impl GtidSet {
+    /// Reads MySQL's text form; the empty string is the empty set.
+    pub fn parse(text: &str) -> Result<Self, GtidError> {
+        parse(text)
+    }
+}
+
+fn parse(text: &str) -> Result<GtidSet, GtidError> {
     let mut cursor = Cursor::new(text);
     let mut set = GtidSet::new();
     loop {

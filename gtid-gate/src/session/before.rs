@@ -4,8 +4,8 @@
 //! before belongs, and what has to be said there first, so that the answer is the one that MySQL alone would give.
 //! Must never: let another connection answer, or one on which something of the gate's own has overwritten the answer.
 
-use crate::classify::{FoundRows, Ties};
-use crate::error::SqlError;
+use crate::protocol::error::SqlError;
+use crate::sql::{FoundRows, Ties};
 
 /// Leaves no warnings and a ROW_COUNT() of 0, and FOUND_ROWS() as it is (measured).
 const NOTHING: &str = "SET SESSION autocommit = @@session.autocommit";

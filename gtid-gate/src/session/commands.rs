@@ -12,17 +12,18 @@ use super::state::{State, Tx};
 use super::work::{Request, Work};
 use super::{Fault, Session};
 use crate::backend::{COM_INIT_DB, COM_QUERY, COM_QUIT};
-use crate::capability as cap;
-use crate::classify::{self, Encoding, Ties, Understood};
-use crate::error::SqlError;
-use crate::gate::Told;
-use crate::handshake::ChangeUser;
-use crate::login::{self, LoginError, Wanted};
-use crate::parameters;
-use crate::response::Shape;
-use crate::wire::{Reader, STATUS_CURSOR_EXISTS, STATUS_LAST_ROW_SENT};
+use crate::clients::login::{self, LoginError, Wanted};
+use crate::freshness::Told;
+use crate::protocol::charset::Encoding;
+use crate::protocol::error::SqlError;
+use crate::protocol::handshake::ChangeUser;
+use crate::protocol::response::Shape;
+use crate::protocol::wire::{Reader, STATUS_CURSOR_EXISTS, STATUS_LAST_ROW_SENT};
+use crate::protocol::{bind_params, capability as cap};
+use crate::sql::{self, Ties, Understood};
 use bytes::BytesMut;
 use std::sync::Arc;
+use zeroize::Zeroize;
 
 const COM_FIELD_LIST: u8 = 0x04;
 const COM_STATISTICS: u8 = 0x09;
@@ -88,13 +89,13 @@ impl Session {
         if !self.with_attributes() {
             return Ok((request, 1));
         }
-        let mut found = parameters::text_at(request.argument());
+        let mut found = bind_params::text_at(request.argument());
         if found.is_err() && request.continued {
             request = Request {
                 payload: self.gather(request).await?,
                 continued: false,
             };
-            found = parameters::text_at(request.argument());
+            found = bind_params::text_at(request.argument());
         }
         let at = found.map_err(|_| SqlError::malformed_packet())?;
         Ok((request, 1 + at))
@@ -113,19 +114,19 @@ impl Session {
         }
         let sql = std::str::from_utf8(&payload[text_at..]).unwrap_or_default();
         let database = self.state.database.as_deref();
-        if let Some(own) = classify::with_own_status(sql, database, &self.client.ssl) {
+        if let Some(own) = sql::with_own_status(sql, database, &self.client.ssl) {
             payload.truncate(text_at);
             payload.extend_from_slice(own.as_bytes());
         }
     }
 
     async fn understand(&mut self, text: &[u8]) -> Result<Known, Fault> {
-        let understood = classify::understand_bytes(text, self.state.encoding);
+        let understood = sql::understand_bytes(text, self.state.encoding);
         if self.state.computed.is_empty() || is_plain_question(text, &understood) {
             return Ok(Known::of(understood)?);
         }
         self.ask_computed().await?;
-        let understood = classify::understand_bytes(text, self.state.encoding);
+        let understood = sql::understand_bytes(text, self.state.encoding);
         Ok(Known::of(understood)?)
     }
 
@@ -378,8 +379,11 @@ impl Session {
         self.say_ok().await
     }
 
-    async fn change_user(&mut self, request: Request) -> Result<(), Fault> {
-        let asked = ChangeUser::parse(request.argument())?;
+    async fn change_user(&mut self, mut request: Request) -> Result<(), Fault> {
+        let asked = ChangeUser::parse(request.argument());
+        // What the client answers to a nonce that is not used any more: with some plugins, its password.
+        request.payload.zeroize();
+        let asked = asked?;
         let charset = asked.charset.unwrap_or(self.charset);
         let wanted = Wanted {
             user: asked.user,

@@ -1,7 +1,7 @@
 //! LOAD DATA LOCAL: the client's file passes to the server.
 
 use super::work::{SendError, pass_packet};
-use crate::packet::Conn;
+use crate::protocol::codec::Conn;
 
 /// Both sides count sequence ids on from the server's request, which the client has just been sent.
 pub async fn pass_file(client: &mut Conn, server: &mut Conn, seq: u8) -> Result<(), SendError> {

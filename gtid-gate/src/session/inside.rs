@@ -3,7 +3,7 @@
 //! In: a statement and why it is no plain read. Out: where it belongs. Must never: send a change to a satellite.
 
 use super::route::Known;
-use crate::classify::{ABOUT_ITSELF, Class, Ties};
+use crate::sql::{ABOUT_ITSELF, Class, Ties};
 
 /// Where a statement that is not a plain read belongs, inside a read-only transaction on a satellite.
 #[derive(Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ fn mentions(sql: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classify;
+    use crate::sql;
 
     #[test]
     fn inside_a_read_only_transaction() {
@@ -125,7 +125,7 @@ mod tests {
             ),
             ("DO f(1)", Inside::Satellite),
         ] {
-            let known = Known::of(classify::understand(sql)).ok().unwrap();
+            let known = Known::of(sql::understand(sql)).ok().unwrap();
             assert_eq!(inside(&known, sql), expected, "{sql}");
         }
     }

@@ -8,8 +8,8 @@
 use super::run::bounded;
 use super::{Fault, Session};
 use crate::backend::Backend;
-use crate::error::SqlError;
-use crate::timed::Alarm;
+use crate::net::stream::Alarm;
+use crate::protocol::error::SqlError;
 use std::io;
 use tokio::time::Instant;
 

@@ -6,11 +6,11 @@
 use super::work::Work;
 use super::{Fault, Session};
 use crate::backend::{Backend, Socket, Wish};
-use crate::bell::KILLED;
-use crate::capability;
-use crate::error::SqlError;
-use crate::gate::Told;
-use crate::registry::{Entry, FIRST_ID};
+use crate::clients::registry::{Entry, FIRST_ID};
+use crate::common::signals::KILLED;
+use crate::freshness::Told;
+use crate::protocol::capability;
+use crate::protocol::error::SqlError;
 use std::sync::Arc;
 
 impl Session {
@@ -34,7 +34,7 @@ impl Session {
         }
         self.stop_statement(&target).await;
         if !query_only {
-            target.bell.ring(KILLED);
+            target.signals.raise(KILLED);
         }
         self.say_ok().await
     }

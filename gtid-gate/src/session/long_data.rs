@@ -4,9 +4,9 @@
 //! wrong with a piece is said when the statement is executed, until it is reset (MySQL's `Item_param::set_longdata`).
 //! Must never: keep more than the connection may have the gate hold.
 
-use crate::error::SqlError;
-use crate::memory::Hold;
-use crate::packet::Conn;
+use crate::common::memory::Hold;
+use crate::protocol::codec::Conn;
+use crate::protocol::error::SqlError;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -133,7 +133,7 @@ impl Values {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::{Memory, Share};
+    use crate::common::memory::{Memory, Share};
     use prometheus::IntGauge;
 
     fn long_data(bound: usize) -> LongData {

@@ -5,7 +5,7 @@
 //! Must never: give two open statements of one session the same name, or take longer the more statements are open.
 
 use crate::backend::StatementKey;
-use crate::scramble;
+use crate::protocol::auth;
 use std::collections::HashMap;
 
 /// Of one statement.
@@ -34,7 +34,7 @@ impl Name {
         let StatementKey(text) = self.text;
         match self.number {
             0 => self.text,
-            number => StatementKey(scramble::fingerprint(&[&number.to_le_bytes(), &text])),
+            number => StatementKey(auth::fingerprint(&[&number.to_le_bytes(), &text])),
         }
     }
 }
@@ -44,7 +44,7 @@ impl Names {
     pub fn next(&self, sql: &[u8], database: Option<&str>) -> Name {
         let database = database.unwrap_or_default().as_bytes();
         let length = (database.len() as u64).to_le_bytes();
-        let text = StatementKey(scramble::fingerprint(&[&length, database, sql]));
+        let text = StatementKey(auth::fingerprint(&[&length, database, sql]));
         let next = |n: &Numbers| n.free.last().copied().unwrap_or(n.unused);
         let number = self.by_text.get(&text).map_or(0, next);
         Name { text, number }

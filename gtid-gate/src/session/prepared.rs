@@ -8,10 +8,10 @@ use super::long_data::{LongData, Values};
 use super::names::{Name, Names};
 use super::route::Known;
 use crate::backend::{Backend, StatementKey};
-use crate::error::{BackendError, SqlError};
-use crate::memory::{Full, Hold, Share};
-use crate::parameters::{COUNT_FOLLOWS, Given};
-use crate::wire;
+use crate::common::memory::{Full, Hold, Share};
+use crate::protocol::bind_params::{COUNT_FOLLOWS, Given};
+use crate::protocol::error::{BackendError, SqlError};
+use crate::protocol::wire;
 use bytes::BytesMut;
 use std::collections::HashMap;
 use std::io;
@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     fn known() -> Arc<Known> {
-        let understood = crate::classify::understand("SELECT ?");
+        let understood = crate::sql::understand("SELECT ?");
         Arc::new(Known::of(understood).ok().unwrap())
     }
 

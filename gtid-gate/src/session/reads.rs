@@ -3,17 +3,16 @@
 //! Must never: run a read on another incarnation than the one that was admitted; move a read of which the client has
 //! got something.
 
-use super::lend::patiently;
 use super::relay::{Answer, OnRefusal, RelayError};
 use super::run::{Failed, bounded};
+use super::sharing::patiently;
 use super::state::Tx;
 use super::work::Work;
 use super::{Fault, Session};
-use crate::backend::Backend;
-use crate::error::{BackendError, SqlError};
-use crate::gate::{Leave, MasterLeave, Request, Told};
-use crate::response::Shape;
-use crate::servers::{Incarnation, Server};
+use crate::backend::{Backend, Incarnation, Server};
+use crate::freshness::{Leave, MasterLeave, Request, Told};
+use crate::protocol::error::{BackendError, SqlError};
+use crate::protocol::response::Shape;
 use std::sync::Arc;
 use std::time::Instant;
 

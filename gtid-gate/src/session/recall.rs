@@ -8,7 +8,7 @@ use super::state::Tx;
 use super::work::Work;
 use super::{Fault, Session};
 use crate::backend::Backend;
-use crate::error::{BackendError, SqlError};
+use crate::protocol::error::{BackendError, SqlError};
 use crate::session::relay::RelayError;
 
 const STATEMENT_GONE: &str = "what the statement before left (warnings, ROW_COUNT(), FOUND_ROWS()) is not on this connection: \
@@ -84,10 +84,10 @@ impl Session {
         let who = self.state.before.who_knows(self.ties);
         let answer = match who.filter(|id| self.satellites.get(*id).is_some()) {
             Some(id) => {
-                self.on_satellite(id, work, crate::gate::Told::Nothing)
+                self.on_satellite(id, work, crate::freshness::Told::Nothing)
                     .await
             }
-            None => self.on_master(work, crate::gate::Told::Nothing).await,
+            None => self.on_master(work, crate::freshness::Told::Nothing).await,
         };
         answer.map(drop)
     }

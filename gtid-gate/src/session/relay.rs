@@ -5,13 +5,12 @@
 
 use super::infile::pass_file;
 use super::work::{SendError, last_words};
-use crate::backend::Backend;
-use crate::bell::{KILLED, LOST};
-use crate::error::{BackendError, SqlError};
-use crate::packet::Conn;
-use crate::registry::Entry;
-use crate::response::{First, Response, Step};
-use crate::servers::{Place, Role};
+use crate::backend::{Backend, Permit, Role};
+use crate::clients::registry::Entry;
+use crate::common::signals::{KILLED, LOST};
+use crate::protocol::codec::Conn;
+use crate::protocol::error::{BackendError, SqlError};
+use crate::protocol::response::{First, Response, Step};
 use bytes::Buf;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -26,7 +25,7 @@ const SLOW: Duration = Duration::from_millis(50);
 pub struct Answer {
     pub status: Option<u16>,
     pub error: Option<u16>,
-    pub prepared: Option<crate::response::Prepared>,
+    pub prepared: Option<crate::protocol::response::Prepared>,
     /// It left warnings.
     pub warned: bool,
     /// It told an insert id.
@@ -59,7 +58,7 @@ pub async fn relay(
     client: &mut Conn,
     backend: &mut Backend,
     entry: &Entry,
-    turn: &mut Option<Place>,
+    turn: &mut Option<Permit>,
     mut response: Response,
     on_refusal: OnRefusal,
 ) -> Result<Answer, RelayError> {
@@ -114,11 +113,11 @@ async fn fill(backend: &mut Backend, entry: &Entry) -> Result<(), Wait> {
         if let Poll::Ready(filled) = backend.conn.poll_fill(context) {
             return Poll::Ready(filled.map_err(|e| Wait::Lost(e.into())));
         }
-        while let Poll::Ready(rung) = entry.bell.poll(context, KILLED | LOST) {
-            if rung & KILLED != 0 {
+        while let Poll::Ready(raised) = entry.signals.poll(context, KILLED | LOST) {
+            if raised & KILLED != 0 {
                 return Poll::Ready(Err(Wait::Killed));
             }
-            entry.bell.silence(LOST);
+            entry.signals.clear(LOST);
             if is_satellite && backend.is_lost() {
                 return Poll::Ready(Err(Wait::Lost(BackendError::Timeout)));
             }
@@ -132,7 +131,7 @@ async fn pass(
     client: &mut Conn,
     backend: &mut Backend,
     entry: &Entry,
-    turn: &mut Option<Place>,
+    turn: &mut Option<Permit>,
     response: &mut Response,
 ) -> Result<(), RelayError> {
     let mut sent = false;
@@ -174,7 +173,7 @@ async fn pass(
 /// Sends to the client. One that does not take its answer must not hold up those that wait for their turn.
 async fn without_turn_when_slow(
     sending: impl Future<Output = std::io::Result<()>>,
-    turn: &mut Option<Place>,
+    turn: &mut Option<Permit>,
 ) -> std::io::Result<()> {
     let mut sending = pin!(sending);
     let at_once = poll_fn(|context| Poll::Ready(sending.as_mut().poll(context))).await;

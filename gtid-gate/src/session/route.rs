@@ -5,18 +5,18 @@
 //! move while nothing was read. All else goes to the master.
 
 use super::inside::{Inside, ends_transaction, inside};
-use super::lend::patiently;
 use super::relay::Answer;
 use super::run::{BEGIN_READ_ONLY, BEGIN_SNAPSHOT};
+use super::sharing::patiently;
 use super::state::{Next, Tx};
 use super::work::Work;
 use super::{Fault, Session};
-use crate::classify::{Class, Ties, Understood};
-use crate::config::Broken;
-use crate::error::SqlError;
-use crate::gate::Told;
-use crate::policy::Choice;
-use crate::response::Shape;
+use crate::common::consistency::Choice;
+use crate::freshness::Told;
+use crate::ops::config::Broken;
+use crate::protocol::error::SqlError;
+use crate::protocol::response::Shape;
+use crate::sql::{Class, Ties, Understood};
 
 /// Bytes of statements of a transaction that has read nothing, beyond which it no longer moves to another satellite.
 const MAX_OPENING: usize = 4096;

@@ -7,13 +7,13 @@ use super::relay::{Answer, OnRefusal, RelayError, relay};
 use super::state::Tx;
 use super::work::{SendError, Work, send};
 use super::{Fault, Session};
-use crate::backend::{Backend, Socket, Wish};
-use crate::error::{BackendError, PacketError, SqlError};
-use crate::gate::Told;
-use crate::response::{Response, Shape, StatusRows};
-use crate::servers::{Role, Room, Server};
-use crate::ssl_status::SslStatus;
-use crate::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS};
+use crate::backend::{Backend, ConnectionPermit, Role, Server, Socket, Wish};
+use crate::freshness::Told;
+use crate::protocol::error::{BackendError, PacketError, SqlError};
+use crate::protocol::response::{Response, Shape};
+use crate::protocol::status_rows::StatusRows;
+use crate::protocol::tls_status::SslStatus;
+use crate::protocol::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,11 +46,11 @@ impl Session {
     pub(super) async fn connect(
         &self,
         server: &Arc<Server>,
-        room: Room,
+        permit: ConnectionPermit,
     ) -> Result<Box<Backend>, BackendError> {
         let within = self.shared.config.connect_timeout;
         let mut backend = Backend::connect(server, self.wish(), within).await?;
-        backend.room = Some(room);
+        backend.permit = Some(permit);
         if server.role == Role::Satellite {
             let within = self.shared.config.server_timeout;
             bounded(within, backend.make_read_only()).await?;

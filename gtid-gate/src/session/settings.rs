@@ -8,10 +8,11 @@ use super::state::{Computed, Next, Tx};
 use super::work::Work;
 use super::{Fault, Session};
 use crate::backend::TextResult;
-use crate::classify::{ChoiceValue, Encoding, SetItem};
-use crate::error::SqlError;
-use crate::gate::Told;
-use crate::policy::{Choice, Level};
+use crate::common::consistency::{Choice, Level};
+use crate::freshness::Told;
+use crate::protocol::charset::Encoding;
+use crate::protocol::error::SqlError;
+use crate::sql::{ChoiceValue, SetItem};
 
 /// A longer value is not kept to be repeated elsewhere.
 const LONGEST: usize = 16 * 1024;
@@ -280,7 +281,7 @@ fn told_by(items: &[SetItem]) -> Told {
 }
 
 /// What is wrong is said before anything is done.
-fn check_choices(items: &[SetItem]) -> Result<(), crate::policy::BadChoice> {
+fn check_choices(items: &[SetItem]) -> Result<(), crate::common::consistency::BadChoice> {
     let mut checked = Choice::default();
     for item in items {
         if let SetItem::Choice {

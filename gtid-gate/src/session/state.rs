@@ -1,11 +1,12 @@
 //! What a session has built up and must not lose: transaction, settings, ties to a server. Pure.
 
 use super::before::Before;
-use crate::classify::{Encoding, is_system_schema};
-use crate::gate::Seen;
-use crate::policy::Choice;
-use crate::servers::Role;
-use crate::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS, STATUS_IN_TRANS_READONLY};
+use crate::backend::Role;
+use crate::common::consistency::Choice;
+use crate::freshness::History;
+use crate::protocol::charset::Encoding;
+use crate::protocol::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS, STATUS_IN_TRANS_READONLY};
+use crate::sql::is_system_schema;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tx {
@@ -83,7 +84,7 @@ pub struct State {
     pub reads_differently: bool,
     /// What statements come in.
     pub encoding: Encoding,
-    pub seen: Seen,
+    pub seen: History,
     /// What the client may ask about the statement before.
     pub before: Before,
     /// What the session chose for its reads.
@@ -116,7 +117,7 @@ impl State {
             user_variables: false,
             reads_differently: false,
             encoding,
-            seen: Seen::default(),
+            seen: History::default(),
             before: Before::default(),
             choice: Choice::default(),
             stays: false,

@@ -2,16 +2,18 @@
 
 use super::*;
 use crate::backend::{COM_QUERY, COM_QUIT};
-use crate::config::Config;
-use crate::handshake::{CACHING_SHA2, Greeting, MAX_PACKET};
-use crate::packet::{Conn, MAX_PAYLOAD};
-use crate::start::assemble;
+use crate::ops::config::Config;
+use crate::ops::start::assemble;
+use crate::protocol::codec::Conn;
+use crate::protocol::handshake::{CACHING_SHA2, Greeting, MAX_PACKET};
+use crate::protocol::wire::MAX_PAYLOAD;
 use std::time::Duration;
 use tokio::io::DuplexStream;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+mod idle;
 mod memory;
 mod status;
 mod streams;
@@ -48,7 +50,7 @@ fn greeting() -> Greeting {
         version: "8.4.0".into(),
         thread_id: 1,
         nonce: [1; 20],
-        capabilities: crate::capability::OFFERED,
+        capabilities: crate::protocol::capability::OFFERED,
         charset: 255,
         status: 2,
         plugin: CACHING_SHA2.into(),
@@ -147,7 +149,7 @@ async fn a_killed_session_ends_while_a_long_command_comes_in() {
     client.queue_header(1000);
     client.send_raw(b"half of the rest").await.unwrap();
     runs(&entry).await;
-    entry.bell.ring(KILLED);
+    entry.signals.raise(KILLED);
     ends(running).await;
 }
 
@@ -159,7 +161,7 @@ async fn a_killed_session_ends_while_a_file_comes_in() {
     client.send(command).await.unwrap();
     assert_eq!(client.packet(MAX_PACKET).await.unwrap()[0], 0xfb);
     client.send(b"1\n2\n").await.unwrap();
-    entry.bell.ring(KILLED);
+    entry.signals.raise(KILLED);
     ends(running).await;
 }
 
@@ -169,7 +171,7 @@ async fn a_killed_session_ends_while_its_client_takes_no_rows() {
     client.begin();
     client.send(b"\x03INSERT INTO endless").await.unwrap();
     client.header().await.unwrap();
-    entry.bell.ring(KILLED);
+    entry.signals.raise(KILLED);
     ends(running).await;
 }
 
@@ -179,7 +181,7 @@ async fn a_killed_session_ends_while_the_master_says_nothing() {
     client.begin();
     client.send(b"\x03INSERT INTO nothing").await.unwrap();
     runs(&entry).await;
-    entry.bell.ring(KILLED);
+    entry.signals.raise(KILLED);
     ends(running).await;
 }
 
@@ -192,7 +194,7 @@ async fn a_killed_session_ends_within_a_piece_of_long_data() {
     let mut piece = b"\x18\x01\0\0\0\0\0".to_vec();
     piece.resize(MAX_PAYLOAD, b'x');
     client.send_raw(&piece).await.unwrap();
-    entry.bell.ring(KILLED);
+    entry.signals.raise(KILLED);
     ends(running).await;
 }
 
@@ -242,7 +244,7 @@ async fn a_collation_above_255_reaches_the_server() {
     let (near, _far) = tokio::io::duplex(1024);
     let mut session = streams::new_session(&shared, near);
     session.charset = 309;
-    let room = shared.gate.servers.master.pool.room().unwrap();
+    let room = shared.gate.servers.master.pool.permit().unwrap();
     let connected = session.connect(&shared.gate.servers.master, room).await;
     assert!(connected.is_ok());
     let (login, query) = asked.await.unwrap();

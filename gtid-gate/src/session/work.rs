@@ -4,10 +4,10 @@
 
 use super::prepared::Execution;
 use crate::backend::{Backend, StatementKey};
-use crate::error::{BackendError, PacketError};
-use crate::packet::{Conn, HEADER, MAX_PAYLOAD};
-use crate::response::Shape;
-use crate::wire;
+use crate::protocol::codec::Conn;
+use crate::protocol::error::{BackendError, PacketError};
+use crate::protocol::response::Shape;
+use crate::protocol::wire::{self, HEADER, MAX_PAYLOAD};
 use bytes::BytesMut;
 use std::borrow::Cow;
 use std::time::Duration;

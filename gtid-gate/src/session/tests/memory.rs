@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::streams::*;
-use crate::packet::MAX_PAYLOAD;
+use crate::protocol::wire::MAX_PAYLOAD;
 use crate::session::long_data::COM_STMT_SEND_LONG_DATA;
 use crate::session::prepared::COM_STMT_PREPARE;
 use crate::session::work::Request;

@@ -1,11 +1,11 @@
 //! Sessions over streams in memory; the tests speak for client and servers.
 
 use super::super::*;
-use crate::capability as cap;
-use crate::config::Config;
+use crate::backend::Position;
 use crate::gtid::GtidSet;
-use crate::packet::MAX_PAYLOAD;
-use crate::servers::Position;
+use crate::ops::config::Config;
+use crate::protocol::capability as cap;
+use crate::protocol::wire::MAX_PAYLOAD;
 use crate::session::route::Known;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf, duplex, split};
@@ -29,7 +29,7 @@ pub(super) fn shared(settings: &[(&str, &str)]) -> Arc<Shared> {
     };
     let config = Config::read(&get).unwrap_or_else(|e| panic!("{e:?}"));
     let (_, draining) = watch::channel(false);
-    let shared = crate::start::assemble(config, draining).unwrap();
+    let shared = crate::ops::start::assemble(config, draining).unwrap();
     shared.gate.servers.satellites()[0].stop_following();
     Arc::new(shared)
 }
@@ -98,7 +98,7 @@ impl Running {
             .expect("the session's end");
         let (mut rest, mut packets) = (&bytes[..], Vec::new());
         while let Some((header, behind)) = rest.split_at_checked(4) {
-            let (payload, others) = behind.split_at(crate::packet::payload_size(header));
+            let (payload, others) = behind.split_at(crate::protocol::wire::payload_size(header));
             packets.push(payload.to_vec());
             rest = others;
         }
@@ -110,7 +110,7 @@ impl Running {
 pub(super) async fn read_packet(from: &mut (impl AsyncReadExt + Unpin)) -> Vec<u8> {
     let mut header = [0; 4];
     from.read_exact(&mut header).await.unwrap();
-    let mut payload = vec![0; crate::packet::payload_size(&header)];
+    let mut payload = vec![0; crate::protocol::wire::payload_size(&header)];
     from.read_exact(&mut payload).await.unwrap();
     payload
 }
@@ -165,7 +165,7 @@ pub(super) fn prepared_read(session: &mut Session) {
 }
 
 pub(super) fn add_statement(session: &mut Session, id: u32, text: &[u8]) {
-    let known = Known::of(crate::classify::understand("SELECT ?")).ok();
+    let known = Known::of(crate::sql::understand("SELECT ?")).ok();
     let statements = &mut session.statements;
     let held = statements.hold(text.len()).unwrap();
     let text = statements.text(text, None);

@@ -2,14 +2,14 @@
 
 use super::super::*;
 use super::streams::*;
-use crate::packet::MAX_PAYLOAD;
+use crate::protocol::wire::MAX_PAYLOAD;
 use crate::session::commands::COM_STMT_EXECUTE;
 use crate::session::long_data::COM_STMT_SEND_LONG_DATA;
 use crate::session::prepared::COM_STMT_PREPARE;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
 const CREATE: &[u8] = b"\x03CREATE TABLE from_data (a INT) /* as long as a pipe */       ";
-const COM_PING: u8 = 0x0e;
+pub(super) const COM_PING: u8 = 0x0e;
 const COM_STMT_CLOSE: u8 = 0x19;
 const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 
@@ -135,7 +135,7 @@ async fn the_rest_of_a_command_becomes_no_command_after_kill() {
     let mut running = run(&shared, PIPE, |s| entry = Some(s.entry.clone()));
     running.answer().await;
     running.send(&packet(0, &[b'x'; 1000])[..100]).await;
-    entry.unwrap().bell.ring(KILLED);
+    entry.unwrap().signals.raise(KILLED);
     let _ = running.to_gate.write_all(&data()).await;
     assert!(running.leave().await.is_empty());
     assert_eq!(statements(&shared), 0);

@@ -76,7 +76,7 @@ final class EpochKeeper {
 
     /** Once a second when nothing happens. */
     void tick() {
-        writer.check();
+        writer.checkAccount();
         checkIntruder();
         if (System.nanoTime() - repeatedAt > REPEAT_NANOS) {
             repeat();

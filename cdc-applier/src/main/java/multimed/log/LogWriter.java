@@ -18,6 +18,7 @@ import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.errors.SaslAuthenticationException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,6 +36,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class LogWriter implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(LogWriter.class);
+
+    private static final String REFUSALS = "failed-authentication-total";
 
     private final Producer<byte[], byte[]> producer;
     private final String topic;
@@ -165,6 +168,16 @@ public final class LogWriter implements AutoCloseable {
         if (e != null) {
             throw new IllegalStateException("log not written: " + e.getMessage(), e);
         }
+    }
+
+    /** Throws if the broker refuses this writer's account, too. Kafka's producer says so only in a metric while it has nothing to send. */
+    public void checkAccount() {
+        boolean refused = producer.metrics().values().stream()
+                .anyMatch(m -> m.metricName().name().equals(REFUSALS) && m.metricValue() instanceof Double count && count > 0);
+        if (refused) {
+            fail(new SaslAuthenticationException("the account or its password has changed"));
+        }
+        check();
     }
 
     /** How long records have been waiting for the log without any progress. */

@@ -2,16 +2,24 @@ package multimed.log;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Map;
 import multimed.gtid.Gtid;
 import multimed.log.proto.Empty;
 import multimed.log.proto.LogRecord;
 import multimed.process.Metrics;
 import org.apache.kafka.clients.producer.MockProducer;
+import org.apache.kafka.common.MetricName;
+import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.metrics.KafkaMetric;
+import org.apache.kafka.common.metrics.Measurable;
+import org.apache.kafka.common.metrics.MetricConfig;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.common.utils.Time;
 import org.junit.jupiter.api.Test;
 
 class LogWriterTest {
@@ -45,5 +53,18 @@ class LogWriterTest {
         writer.acknowledged(0);
         assertTrue(kafka.closed());
         assertThrows(IllegalStateException.class, writer::check);
+    }
+
+    @Test
+    void an_idle_writer_whose_account_is_refused_says_so() {
+        append(1);
+        kafka.completeNext();
+        writer.checkAccount();
+        MetricName name = new MetricName("failed-authentication-total", "producer-metrics", "", Map.of());
+        Measurable once = (config, now) -> 1;
+        kafka.setMockMetrics(name, new KafkaMetric(this, name, once, new MetricConfig(), Time.SYSTEM));
+        Exception refused = assertThrows(IllegalStateException.class, writer::checkAccount);
+        assertInstanceOf(AuthenticationException.class, refused.getCause());
+        assertTrue(kafka.closed());
     }
 }

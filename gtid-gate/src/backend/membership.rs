@@ -1,0 +1,132 @@
+//! The servers behind the gate: the master, and satellites that come and go.
+//!
+//! In: addresses. Out: lists of servers, as they are at one time. Must never: have two servers of one address or one name.
+
+use super::connection::Server;
+use super::server::{Role, lag_transactions};
+use crate::common::lock;
+use crate::ops::config::{Address, Config, Limits};
+use crate::ops::metrics::Metrics;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use tokio::sync::Notify;
+
+pub struct Servers {
+    pub master: Arc<Server>,
+    /// Replaced as a whole: a read looks at one list from its beginning to its end.
+    satellites: Mutex<Arc<[Arc<Server>]>>,
+    last_id: AtomicUsize,
+    sockets: Option<PathBuf>,
+    limits: Limits,
+    /// Tells that one of them was lost.
+    pub any_loss: Arc<Notify>,
+}
+
+impl Servers {
+    pub fn new(config: &Config) -> Self {
+        let (address, limits) = (config.master.clone(), config.limits);
+        let sockets = config.sockets.clone();
+        let name = address.host.clone();
+        let any_loss = Arc::new(Notify::new());
+        let mut master = Server::new(0, name, Role::Master, address, limits, any_loss.clone());
+        master.socket = socket(sockets.as_deref(), &master.address);
+        Self {
+            master: Arc::new(master),
+            satellites: Mutex::new(Arc::from([])),
+            last_id: AtomicUsize::new(0),
+            sockets,
+            limits,
+            any_loss,
+        }
+    }
+
+    pub fn satellites(&self) -> Arc<[Arc<Server>]> {
+        lock(&self.satellites).clone()
+    }
+
+    pub fn all(&self) -> Vec<Arc<Server>> {
+        let satellites = self.satellites();
+        std::iter::once(&self.master)
+            .chain(satellites.iter())
+            .cloned()
+            .collect()
+    }
+
+    pub fn find(&self, id: usize) -> Option<Arc<Server>> {
+        if id == self.master.id {
+            return Some(self.master.clone());
+        }
+        lock(&self.satellites).iter().find(|s| s.id == id).cloned()
+    }
+
+    /// Nothing if a server with this address is there. Its name is its host's, or its address if that is taken.
+    pub fn add(&self, address: Address) -> Option<Arc<Server>> {
+        let mut satellites = lock(&self.satellites);
+        let others = || std::iter::once(&self.master).chain(satellites.iter());
+        if others().any(|s| s.address == address) {
+            return None;
+        }
+        let name = match others().any(|s| s.name == address.host) {
+            true => address.to_string(),
+            false => address.host.clone(),
+        };
+        let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let any_loss = self.any_loss.clone();
+        let mut server = Server::new(id, name, Role::Satellite, address, self.limits, any_loss);
+        server.socket = socket(self.sockets.as_deref(), &server.address);
+        let server = Arc::new(server);
+        *satellites = satellites.iter().chain([&server]).cloned().collect();
+        Some(server)
+    }
+
+    pub fn remove(&self, id: usize) {
+        let mut satellites = lock(&self.satellites);
+        *satellites = satellites.iter().filter(|s| s.id != id).cloned().collect();
+    }
+
+    /// Brings the gauges up to date, when somebody looks.
+    pub fn show(&self, metrics: &Metrics) {
+        let master = self.master.position();
+        for server in self.all() {
+            let label = [server.name.as_str()];
+            let position = server.position();
+            metrics
+                .server_up
+                .with_label_values(&label)
+                .set(i64::from(position.is_some()));
+            let load = server.load();
+            metrics
+                .server_running
+                .with_label_values(&label)
+                .set(load as i64);
+            metrics
+                .server_queued
+                .with_label_values(&label)
+                .set(server.limiter.queued() as i64);
+            metrics
+                .server_sessions
+                .with_label_values(&label)
+                .set(server.pool.open() as i64);
+            let lag = lag_transactions(master.as_deref(), position.as_deref());
+            let age = server.lag_ms.load(Ordering::Relaxed);
+            metrics
+                .lag_milliseconds
+                .with_label_values(&label)
+                .set(age as i64);
+            metrics
+                .lag_transactions
+                .with_label_values(&label)
+                .set(lag.map_or(-1, |l| l as i64));
+        }
+    }
+}
+
+fn socket(sockets: Option<&Path>, address: &Address) -> Option<PathBuf> {
+    let plain = !address.host.contains('/');
+    Some(
+        sockets
+            .filter(|_| plain)?
+            .join(format!("{}.sock", address.host)),
+    )
+}

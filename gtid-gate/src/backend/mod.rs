@@ -1,0 +1,30 @@
+//! The servers behind the gate: connections to them, what is known of each, and how much of each may be used.
+
+mod backlog;
+mod connection;
+mod limiter;
+mod membership;
+mod monitor;
+mod pool;
+mod query;
+mod server;
+mod timeout_defaults;
+
+pub use backlog::{Backlog, Look, Looks, ORDINARY_LAG};
+pub use connection::{
+    Backend, BackendStatement, COM_INIT_DB, COM_QUIT, Server, Socket, StatementKey, Wish,
+    set_charset,
+};
+pub use limiter::{Limiter, Permit};
+pub use membership::Servers;
+pub use monitor::{LONGEST_QUESTION, Monitor, sample, sample_after};
+pub use pool::{Identity, Idle, Offer, Wanted};
+pub use query::{COM_QUERY, Cell, TextResult};
+pub use server::{Incarnation, Position, Role, Waiter, lag_transactions};
+pub use timeout_defaults::follow_defaults;
+
+/// A session's connection, counted.
+pub type ConnectionPermit = pool::ConnectionPermit<Box<Backend>>;
+pub type Open = server::Open<Box<Backend>>;
+pub type Running = server::Running<Box<Backend>>;
+pub type Waiting = server::Waiting<Box<Backend>>;

@@ -1,0 +1,362 @@
+//! One server behind the gate, and what is known of it.
+//!
+//! In: positions from its probe, load from sessions. Out: snapshots of both.
+//! Must never: give a position of one incarnation for another; a position is dropped when its connection is lost.
+
+use super::backlog::Backlog;
+use super::limiter::Limiter;
+use super::pool::{Pool, Pooled};
+use crate::common::lock;
+use crate::gtid::GtidSet;
+use crate::ops::config::{Address, Limits};
+use prometheus::IntCounter;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+
+/// Told to clients until the master has been reached.
+const UNKNOWN_VERSION: &str = "8.4.0";
+
+/// One life of one mysqld: a nonce per boot, or what comes closest on a foreign server.
+pub type Incarnation = Arc<str>;
+
+/// What a server said about itself, in one statement: `owned` read first, then `executed`.
+#[derive(Debug)]
+pub struct Position {
+    pub incarnation: Incarnation,
+    /// Taken before the question was sent.
+    pub asked: Instant,
+    pub owned: GtidSet,
+    pub executed: GtidSet,
+    /// When the newest sample of the master was asked for that is contained here; satellites only.
+    pub as_of: Option<Instant>,
+    /// How far behind it was found to be; satellites only.
+    pub backlog: Option<Backlog>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    Master,
+    Satellite,
+}
+
+/// A read that waits until a server has `required`.
+pub struct Waiter {
+    pub required: GtidSet,
+    pub woken: Arc<Notify>,
+}
+
+pub struct Server<C: Pooled> {
+    pub id: usize,
+    pub name: String,
+    pub role: Role,
+    pub address: Address,
+    /// Reads answered, once there are any.
+    pub reads: OnceLock<IntCounter>,
+    /// Where the server's Unix socket would be, if it is on this host.
+    pub socket: Option<PathBuf>,
+    position: Mutex<Option<Arc<Position>>>,
+    version: Mutex<String>,
+    capabilities: AtomicU32,
+    waiters: Mutex<Vec<Arc<Waiter>>>,
+    /// What the master last had when a read looked here and did not find it: worth knowing once it has arrived, though
+    /// nobody waits for it here.
+    sought: Mutex<Option<Arc<Position>>>,
+    /// Tells the tracker that somebody waits.
+    pub wanted: Notify,
+    /// How often the server was lost: who waits for an answer of an earlier life waits in vain.
+    losses: AtomicU64,
+    /// Tells that some server was lost.
+    any_loss: Arc<Notify>,
+    /// Statements running; on a satellite also those that wait for their turn.
+    pub running: AtomicUsize,
+    pub limiter: Arc<Limiter>,
+    pub pool: Arc<Pool<C>>,
+    /// Sessions that are in the middle of something here: a read-only transaction, a cursor.
+    pub open: AtomicUsize,
+    /// Gets nothing new.
+    pub draining: AtomicBool,
+    following: Mutex<Option<AbortHandle>>,
+    /// Age of the oldest master position that this server lacked at the last look.
+    pub lag_ms: AtomicU64,
+}
+
+impl<C: Pooled> Server<C> {
+    pub fn new(
+        id: usize,
+        name: String,
+        role: Role,
+        address: Address,
+        limits: Limits,
+        any_loss: Arc<Notify>,
+    ) -> Self {
+        Self {
+            id,
+            name,
+            role,
+            address,
+            reads: OnceLock::new(),
+            socket: None,
+            position: Mutex::new(None),
+            version: Mutex::new(UNKNOWN_VERSION.to_owned()),
+            capabilities: AtomicU32::new(u32::MAX),
+            waiters: Mutex::new(Vec::new()),
+            sought: Mutex::new(None),
+            wanted: Notify::new(),
+            losses: AtomicU64::new(0),
+            any_loss,
+            running: AtomicUsize::new(0),
+            limiter: Arc::new(Limiter::new(limits.running)),
+            pool: Arc::new(Pool::new(limits.connections)),
+            open: AtomicUsize::new(0),
+            draining: AtomicBool::new(false),
+            following: Mutex::new(None),
+            lag_ms: AtomicU64::new(0),
+        }
+    }
+
+    pub fn position(&self) -> Option<Arc<Position>> {
+        lock(&self.position).clone()
+    }
+
+    /// The version that the server gave last.
+    pub fn version(&self) -> String {
+        lock(&self.version).clone()
+    }
+
+    /// The capabilities that the server offered last; all until it has been reached.
+    pub fn capabilities(&self) -> u32 {
+        self.capabilities.load(Ordering::Relaxed)
+    }
+
+    pub fn greeted(&self, version: &str, capabilities: u32) {
+        *lock(&self.version) = version.to_owned();
+        self.capabilities.store(capabilities, Ordering::Relaxed);
+    }
+
+    /// Statements that run.
+    pub fn load(&self) -> usize {
+        let waiting = match self.role {
+            Role::Master => 0,
+            Role::Satellite => self.limiter.queued(),
+        };
+        self.running.load(Ordering::Relaxed).saturating_sub(waiting)
+    }
+
+    pub fn limits(&self) -> Limits {
+        Limits {
+            running: self.limiter.limit(),
+            connections: self.pool.limit(),
+        }
+    }
+
+    pub fn set_limits(&self, limits: Limits) {
+        self.limiter.set_limit(limits.running);
+        self.pool.set_limit(limits.connections);
+    }
+
+    pub fn set_lag(&self, lag: Duration) {
+        self.lag_ms.store(lag.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    pub fn losses(&self) -> u64 {
+        self.losses.load(Ordering::Acquire)
+    }
+
+    /// Makes a new position known and wakes those that waited for it.
+    pub fn publish(&self, position: Arc<Position>) {
+        let satisfied: Vec<_> = {
+            let waiters = lock(&self.waiters);
+            waiters
+                .iter()
+                .filter(|w| position.executed.contains_set(&w.required))
+                .cloned()
+                .collect()
+        };
+        *lock(&self.position) = Some(position);
+        satisfied.iter().for_each(|w| w.woken.notify_one());
+    }
+
+    /// The server is lost: its position means nothing any more.
+    pub fn forget(&self) {
+        *lock(&self.position) = None;
+        self.losses.fetch_add(1, Ordering::AcqRel);
+        self.any_loss.notify_one();
+        self.pool.clear();
+        lock(&self.waiters)
+            .iter()
+            .for_each(|w| w.woken.notify_one());
+    }
+
+    /// The oldest requirement that the known position does not meet; when nobody waits, what was sought.
+    pub fn oldest_unmet(&self) -> Option<GtidSet> {
+        let known = self.position()?;
+        let unmet = |set: &GtidSet| !known.executed.contains_set(set);
+        if let Some(waiter) = lock(&self.waiters).iter().find(|w| unmet(&w.required)) {
+            return Some(waiter.required.clone());
+        }
+        let sought = lock(&self.sought).clone()?;
+        unmet(&sought.executed).then(|| sought.executed.clone())
+    }
+
+    /// A read went elsewhere because this server is not known to have `master`'s transactions.
+    pub fn seek(&self, master: &Arc<Position>) {
+        *lock(&self.sought) = Some(master.clone());
+        self.wanted.notify_one();
+    }
+
+    pub fn wait_for(self: &Arc<Self>, waiter: Waiter) -> Waiting<C> {
+        let waiter = Arc::new(waiter);
+        lock(&self.waiters).push(waiter.clone());
+        self.wanted.notify_one();
+        Waiting {
+            server: self.clone(),
+            waiter,
+        }
+    }
+
+    /// As operators read it.
+    pub fn state(&self) -> &'static str {
+        match (
+            self.position().is_some(),
+            self.draining.load(Ordering::Relaxed),
+        ) {
+            (false, _) => "down",
+            (true, true) => "draining",
+            (true, false) => "up",
+        }
+    }
+
+    pub fn set_following(&self, task: AbortHandle) {
+        *lock(&self.following) = Some(task);
+    }
+
+    pub fn stop_following(&self) {
+        if let Some(task) = lock(&self.following).take() {
+            task.abort();
+        }
+        self.forget();
+    }
+
+    pub fn start_open(self: &Arc<Self>) -> Open<C> {
+        self.open.fetch_add(1, Ordering::Relaxed);
+        Open {
+            server: self.clone(),
+        }
+    }
+
+    pub fn start_running(self: &Arc<Self>) -> Running<C> {
+        self.running.fetch_add(1, Ordering::Relaxed);
+        Running {
+            server: self.clone(),
+        }
+    }
+}
+
+/// A registered waiter; dropped, it waits no more.
+pub struct Waiting<C: Pooled> {
+    server: Arc<Server<C>>,
+    waiter: Arc<Waiter>,
+}
+
+impl<C: Pooled> Drop for Waiting<C> {
+    fn drop(&mut self) {
+        lock(&self.server.waiters).retain(|w| !Arc::ptr_eq(w, &self.waiter));
+    }
+}
+
+/// A statement in hand, counted as load of its server.
+pub struct Running<C: Pooled> {
+    server: Arc<Server<C>>,
+}
+
+impl<C: Pooled> Drop for Running<C> {
+    fn drop(&mut self) {
+        self.server.running.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A session that is in the middle of something on a server.
+pub struct Open<C: Pooled> {
+    pub server: Arc<Server<C>>,
+}
+
+impl<C: Pooled> Drop for Open<C> {
+    fn drop(&mut self) {
+        self.server.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// How many transactions of the master's last known set the server's lacks.
+pub fn lag_transactions(master: Option<&Position>, server: Option<&Position>) -> Option<u64> {
+    let mut missing = master?.executed.clone();
+    missing.subtract(&server?.executed);
+    Some(missing.count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pool::ConnectionPermit;
+    use super::*;
+
+    struct NoConnection;
+
+    impl Pooled for NoConnection {
+        fn has_database(&self) -> bool {
+            false
+        }
+
+        fn take_permit(&mut self) -> Option<ConnectionPermit<Self>> {
+            None
+        }
+
+        async fn close(self) {}
+    }
+
+    fn set(last: u64) -> GtidSet {
+        GtidSet::parse(&format!("3e11fa47-71ca-11e1-9e33-c80aa9429562:1-{last}")).unwrap()
+    }
+
+    fn position(last: u64) -> Arc<Position> {
+        Arc::new(Position {
+            incarnation: "boot".into(),
+            asked: Instant::now(),
+            owned: GtidSet::new(),
+            executed: set(last),
+            as_of: None,
+            backlog: None,
+        })
+    }
+
+    #[test]
+    fn what_was_sought_is_asked_for_until_it_is_there_but_after_those_that_wait() {
+        let address = Address {
+            host: "satellite-1".into(),
+            port: 3306,
+        };
+        let limits = Limits {
+            running: 1,
+            connections: 1,
+        };
+        let any_loss = Arc::default();
+        let server =
+            Server::<NoConnection>::new(1, "s".into(), Role::Satellite, address, limits, any_loss);
+        let server = Arc::new(server);
+        server.seek(&position(5));
+        assert_eq!(server.oldest_unmet(), None, "nothing is known of it yet");
+        server.publish(position(3));
+        assert_eq!(server.oldest_unmet(), Some(set(5)));
+        let waiting = server.wait_for(Waiter {
+            required: set(4),
+            woken: Arc::default(),
+        });
+        assert_eq!(server.oldest_unmet(), Some(set(4)));
+        drop(waiting);
+        assert_eq!(server.oldest_unmet(), Some(set(5)));
+        server.publish(position(5));
+        assert_eq!(server.oldest_unmet(), None);
+    }
+}

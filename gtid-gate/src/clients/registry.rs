@@ -1,0 +1,154 @@
+//! Who is connected, and where each one's statement runs: what KILL needs.
+//!
+//! Connection ids of the gate start high, so that none is ever taken for a connection id of a server.
+//! Must never: kill another user's connection, or one that no longer runs what was meant.
+
+use crate::backend::Server;
+use crate::common::lock;
+use crate::common::signals::{ASKED_BACK, LOST, STOPPING, Signals};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Instant;
+use tokio::sync::Notify;
+
+static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+pub const FIRST_ID: u32 = 1 << 30;
+
+pub struct Entry {
+    pub id: u32,
+    user: Mutex<String>,
+    running: Mutex<Option<(Arc<Server>, u32)>>,
+    /// The session's connection id on the master, which CONNECTION_ID() tells; 0 is none.
+    pub on_master: AtomicU32,
+    pub signals: Signals,
+    /// KILL QUERY of a statement that waits in the gate; only who waits hears it.
+    pub interrupted: Notify,
+    /// The servers whose connections the session could give back while it waits for its client, a bit each.
+    spare: AtomicU64,
+    /// When it began to wait, in milliseconds.
+    idle_since: AtomicU64,
+}
+
+impl Entry {
+    pub fn bit(server: usize) -> u64 {
+        1 << (server % 64)
+    }
+
+    /// The session waits for its client, or (with 0) no longer.
+    pub fn idle(&self, spare: u64) {
+        if spare != 0 {
+            let now = STARTED.elapsed().as_millis() as u64;
+            self.idle_since.store(now, Ordering::Relaxed);
+        }
+        self.spare.store(spare, Ordering::Relaxed);
+    }
+
+    pub fn set_user(&self, user: &str) {
+        *lock(&self.user) = user.to_owned();
+    }
+
+    pub fn user(&self) -> String {
+        lock(&self.user).clone()
+    }
+
+    pub fn set_running(&self, at: Option<(Arc<Server>, u32)>) {
+        *lock(&self.running) = at;
+    }
+
+    /// The server and its connection id where the statement in hand runs.
+    pub fn running(&self) -> Option<(Arc<Server>, u32)> {
+        lock(&self.running).clone()
+    }
+}
+
+#[derive(Default)]
+pub struct Registry {
+    next: AtomicU32,
+    lives: AtomicU64,
+    entries: Mutex<HashMap<u32, Arc<Entry>>>,
+    /// Changes while `entries` is locked.
+    stopping: AtomicBool,
+}
+
+impl Registry {
+    pub fn add(&self) -> Arc<Entry> {
+        let mut entries = lock(&self.entries);
+        let id = loop {
+            let id = FIRST_ID | (self.next.fetch_add(1, Ordering::Relaxed) & (FIRST_ID - 1));
+            if !entries.contains_key(&id) {
+                break id;
+            }
+        };
+        let entry = Entry {
+            id,
+            user: Mutex::default(),
+            running: Mutex::default(),
+            on_master: AtomicU32::new(0),
+            signals: Signals::default(),
+            interrupted: Notify::new(),
+            spare: AtomicU64::new(0),
+            idle_since: AtomicU64::new(0),
+        };
+        if self.stopping.load(Ordering::Relaxed) {
+            entry.signals.raise(STOPPING);
+        }
+        let entry = Arc::new(entry);
+        entries.insert(id, entry.clone());
+        entry
+    }
+
+    /// A number that no session has had yet.
+    pub fn new_life(&self) -> u64 {
+        self.lives.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Asks the session that has been idle longest for its connection to this server.
+    pub fn ask_back(&self, server: usize) {
+        let bit = Entry::bit(server);
+        let entries = lock(&self.entries);
+        let has_one = |e: &&Arc<Entry>| e.spare.load(Ordering::Relaxed) & bit != 0;
+        let longest = entries
+            .values()
+            .filter(has_one)
+            .min_by_key(|e| e.idle_since.load(Ordering::Relaxed));
+        if let Some(entry) = longest {
+            entry.spare.fetch_and(!bit, Ordering::Relaxed);
+            entry.signals.raise(ASKED_BACK);
+        }
+    }
+
+    /// Has all sessions look whether the server that they wait for is lost.
+    pub fn tell_of_loss(&self) {
+        lock(&self.entries)
+            .values()
+            .for_each(|e| e.signals.raise(LOST));
+    }
+
+    /// Tells all sessions, and those to come, that the gate stops.
+    pub fn stop(&self) {
+        let entries = lock(&self.entries);
+        self.stopping.store(true, Ordering::Relaxed);
+        entries.values().for_each(|e| e.signals.raise(STOPPING));
+    }
+
+    pub fn remove(&self, id: u32) {
+        lock(&self.entries).remove(&id);
+    }
+
+    pub fn find(&self, id: u32) -> Option<Arc<Entry>> {
+        lock(&self.entries).get(&id).cloned()
+    }
+
+    /// The session of this user whose connection to the master has this id.
+    pub fn find_on_master(&self, id: u32, user: &str) -> Option<Arc<Entry>> {
+        let entries = lock(&self.entries);
+        let is_it = |e: &&Arc<Entry>| e.on_master.load(Ordering::Relaxed) == id && e.user() == user;
+        entries.values().filter(|_| id != 0).find(is_it).cloned()
+    }
+
+    pub fn count(&self) -> usize {
+        lock(&self.entries).len()
+    }
+}

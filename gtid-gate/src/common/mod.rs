@@ -1,0 +1,9 @@
+//! What every room may use and what knows none of them.
+
+pub mod consistency;
+mod locks;
+pub mod memory;
+pub mod secret;
+pub mod signals;
+
+pub use locks::lock;

@@ -1,0 +1,367 @@
+//! Which server may answer a read now.
+//!
+//! In: when a read arrives, what it was promised, and what its session saw before. Out: a satellite that has all the
+//! read must see, or leave to use the master, or a clear error.
+//! Must never: admit a satellite whose position does not contain what is required, or answer `strong` from what was
+//! asked before the read arrived.
+
+use super::history::{History, Place};
+use super::read_index::ReadIndex;
+use super::requirement::{Candidate, Floor, Least, Need};
+use crate::backend::{Incarnation, Position, Role, Running, Server, Servers};
+use crate::common::consistency::{AfterWait, Level, Policy};
+use crate::gtid::GtidSet;
+use crate::ops::config::{Broken, Config, MOST};
+use crate::ops::metrics::Metrics;
+use crate::protocol::error::SqlError;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// How old a server's position may be before a session that could leave a busier server has it asked again.
+const WORTH_ASKING: Duration = Duration::from_millis(10);
+
+/// What a read brings along.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    pub arrived: Instant,
+    pub policy: Policy,
+    pub seen: &'a History,
+    /// Servers that failed this read already.
+    pub excluded: &'a [usize],
+}
+
+/// Leave to read, to be kept until the answer is through.
+pub enum Leave {
+    Satellite {
+        server: Arc<Server>,
+        incarnation: Incarnation,
+        running: Running,
+    },
+    Master(MasterLeave),
+}
+
+/// One of the capped places on the master for reads that no satellite could take.
+pub struct MasterLeave {
+    _place: OwnedSemaphorePermit,
+    _running: Running,
+}
+
+pub struct Gate {
+    pub servers: Servers,
+    pub(super) read_index: ReadIndex,
+    pub(super) metrics: Arc<Metrics>,
+    /// How long a session that changes to the master waits until the master shows what the session saw.
+    patience: Duration,
+    fallback_places: Arc<Semaphore>,
+    fallback_queue: Duration,
+    broken: Option<Broken>,
+    /// Where the next session begins to look, so that equally loaded satellites share the sessions.
+    turn: AtomicUsize,
+}
+
+impl Gate {
+    pub fn new(
+        config: &Config,
+        servers: Servers,
+        read_index: ReadIndex,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        Self {
+            servers,
+            read_index,
+            metrics,
+            patience: config.policy.wait + config.fallback_queue,
+            fallback_places: Arc::new(Semaphore::new(config.fallback_limit)),
+            fallback_queue: config.fallback_queue,
+            broken: config.broken,
+            turn: AtomicUsize::new(0),
+        }
+    }
+
+    /// Leave for a read that has just arrived.
+    pub async fn admit(&self, read: Request<'_>) -> Result<Leave, SqlError> {
+        let level = read.policy.level;
+        self.metrics.level(level).inc();
+        if self.is_broken(Broken::Freshness) || level == Level::Eventual {
+            let need = Need::default();
+            return match self.pick(&need, read) {
+                Some(leave) => Ok(leave),
+                None => self.wait_then_pick(need, read).await,
+            };
+        }
+        if read.policy.after_wait == AfterWait::Master && !self.has_live(read.excluded) {
+            return self.fall_back(read).await;
+        }
+        let need = match level {
+            Level::Strong => None,
+            _ => Some(self.known_need(read).await?),
+        };
+        if let Some(need) = &need
+            && let Some(leave) = self.pick(need, read)
+        {
+            self.look_for_lighter(&leave, read);
+            return Ok(leave);
+        }
+        let need = match need {
+            Some(need) if level == Level::Session && !need.is_open() => need,
+            _ => {
+                let asked = self
+                    .ask_master(read.policy.wait + self.fallback_queue)
+                    .await;
+                if asked.is_err() && self.is_broken(Broken::Master) {
+                    return self.wait_then_pick(Need::default(), read).await;
+                }
+                let master = asked?;
+                self.seek(&master, read.excluded);
+                self.need(read, Some(master))
+            }
+        };
+        match self.pick(&need, read) {
+            Some(leave) => Ok(leave),
+            None => self.wait_then_pick(need, read).await,
+        }
+    }
+
+    /// What `session` and `bounded` need, as far as that is known without asking the master.
+    async fn known_need(&self, read: Request<'_>) -> Result<Need, SqlError> {
+        if let Level::Bounded(bound) = read.policy.level {
+            self.keep_up(bound, read.excluded);
+        } else if self.servers.master.position().is_none() {
+            // Out of reach for all that is known: `session` promises nothing without a master.
+            let asked = self
+                .ask_master(read.policy.wait + self.fallback_queue)
+                .await;
+            if !self.is_broken(Broken::Master) {
+                asked?;
+            }
+        }
+        Ok(self.need(read, None))
+    }
+
+    /// Has master and satellites asked often enough that reads with this bound need not wait while satellites lag less.
+    fn keep_up(&self, bound: Duration, excluded: &[usize]) {
+        let often = bound / 4;
+        let Some(master) = self.servers.master.position() else {
+            return;
+        };
+        if master.asked.elapsed() >= often {
+            self.read_index.nudge();
+        }
+        live(&self.servers.satellites(), excluded)
+            .filter(|(_, known)| {
+                let old = known.as_of.is_none_or(|at| at.elapsed() >= often);
+                old && known.as_of.is_none_or(|at| at < master.asked)
+            })
+            .for_each(|(server, _)| server.seek(&master));
+    }
+
+    /// A session may leave its server only for one that is known to have what it saw: if another has less to do, both
+    /// are asked where they are, so that its next read can.
+    fn look_for_lighter(&self, leave: &Leave, read: Request<'_>) {
+        let Leave::Satellite { server: here, .. } = leave else {
+            return;
+        };
+        // The read in hand is counted already.
+        let load = here.running.load(Ordering::Relaxed).saturating_sub(1);
+        let satellites = self.servers.satellites();
+        let lighter = live(&satellites, read.excluded)
+            .find(|(s, _)| s.id != here.id && s.running.load(Ordering::Relaxed) < load);
+        let Some((other, known)) = lighter else {
+            return;
+        };
+        let old = |p: &Position| p.asked.elapsed() >= WORTH_ASKING;
+        if old(&known) {
+            other.wanted.notify_one();
+        }
+        if here.position().is_some_and(|p| old(&p)) {
+            here.wanted.notify_one();
+        }
+    }
+
+    /// `master`: its answer to a question of this read, if one was asked.
+    fn need(&self, read: Request<'_>, master: Option<Arc<Position>>) -> Need {
+        let level = read.policy.level;
+        let floors = read
+            .seen
+            .respected(level)
+            .filter(|_| !self.is_broken(Broken::History))
+            .filter(|p| p.told.is_some() || !self.is_broken(Broken::OwnChanges))
+            .map(|place| self.floor(place, level, master.as_ref()))
+            .collect();
+        match level {
+            Level::Strong => Need {
+                master,
+                not_before: None,
+                floors,
+            },
+            Level::Session | Level::Eventual => Need {
+                master: None,
+                not_before: None,
+                floors,
+            },
+            Level::Bounded(bound) => Need {
+                master: master.or_else(|| self.servers.master.position()),
+                not_before: self.bound(bound, read.arrived),
+                floors,
+            },
+        }
+    }
+
+    /// The time that a satellite must have reached.
+    fn bound(&self, bound: Duration, arrived: Instant) -> Option<Instant> {
+        let broken = self.is_broken(Broken::Bound);
+        let bound = if broken {
+            Duration::from_secs(3600)
+        } else {
+            bound
+        };
+        arrived.checked_sub(bound)
+    }
+
+    fn is_broken(&self, promise: Broken) -> bool {
+        cfg!(feature = "test-break") && self.broken == Some(promise)
+    }
+
+    fn floor(&self, place: &Place, level: Level, master: Option<&Arc<Position>>) -> Floor {
+        let told = place.told;
+        let changed = place
+            .changed
+            .filter(|_| !matches!(level, Level::Bounded(_)));
+        let since = told.max(changed);
+        let after = |p: &Arc<Position>| since.is_none_or(|at| p.asked >= at);
+        let own = self.servers.find(place.server);
+        let own = own.and_then(|s| s.position()).filter(|p| {
+            after(p) && (place.role == Role::Master || p.incarnation == place.incarnation)
+        });
+        let sample = own.or_else(|| master.filter(|p| after(p)).cloned());
+        let least = sample.map_or(Least::Unknown, Least::Sample);
+        Floor {
+            server: place.server,
+            incarnation: place.incarnation.clone(),
+            least,
+        }
+    }
+
+    /// A satellite that has caught up must not look late until somebody happens to wait for it: reads would all go to
+    /// the one whose position is known.
+    fn seek(&self, master: &Arc<Position>, excluded: &[usize]) {
+        live(&self.servers.satellites(), excluded)
+            .filter(|(_, known)| !known.executed.contains_set(&master.executed))
+            .for_each(|(server, _)| server.seek(master));
+    }
+
+    /// Within the time that the answer is of use for, but not so little that a busy machine can't keep it.
+    async fn ask_master(&self, budget: Duration) -> Result<Arc<Position>, SqlError> {
+        let budget = budget.max(Duration::from_millis(500));
+        self.read_index.ask(budget).await.map_err(SqlError::gate)
+    }
+
+    pub(super) fn has_live(&self, excluded: &[usize]) -> bool {
+        live(&self.servers.satellites(), excluded).next().is_some()
+    }
+
+    /// The least loaded live satellite that has what is needed.
+    pub(super) fn pick(&self, need: &Need, read: Request<'_>) -> Option<Leave> {
+        let satellites = self.servers.satellites();
+        let mut live: Vec<_> = live(&satellites, read.excluded).collect();
+        if read.seen.is_empty() && !live.is_empty() {
+            let turn = self.turn.fetch_add(1, Ordering::Relaxed) % live.len();
+            live.rotate_left(turn);
+        }
+        let candidates = live.iter().map(|(server, position)| Candidate {
+            server: server.id,
+            load: load(server),
+            position,
+        });
+        let chosen = need.choose(candidates, |server| read.seen.has(server))?;
+        let (server, position) = live.iter().find(|(server, _)| server.id == chosen)?;
+        Some(Leave::Satellite {
+            server: Arc::clone(server),
+            incarnation: position.incarnation.clone(),
+            running: server.start_running(),
+        })
+    }
+
+    pub(super) async fn fall_back(&self, read: Request<'_>) -> Result<Leave, SqlError> {
+        self.place_on_master(read).await.map(Leave::Master)
+    }
+
+    /// A place on the master, queued for if all are taken.
+    pub async fn place_on_master(&self, read: Request<'_>) -> Result<MasterLeave, SqlError> {
+        let queued = tokio::time::timeout(
+            self.fallback_queue,
+            self.fallback_places.clone().acquire_owned(),
+        );
+        let Ok(Ok(place)) = queued.await else {
+            self.metrics.fallback_rejections.inc();
+            return Err(SqlError::gate(
+                "no satellite is fresh enough and too many reads are on the master",
+            ));
+        };
+        self.metrics.fallbacks.inc();
+        self.before_master(read.seen, read.policy.level).await?;
+        let running = self.servers.master.start_running();
+        Ok(MasterLeave {
+            _place: place,
+            _running: running,
+        })
+    }
+
+    /// A satellite can show a transaction an instant before the master's own engine does: a session that changes from
+    /// one to the other waits until the master has all that it may have seen.
+    pub async fn before_master(&self, seen: &History, level: Level) -> Result<(), SqlError> {
+        let mut places: Vec<&Place> = seen.respected(level).collect();
+        places.retain(|p| p.role == Role::Satellite);
+        if places.is_empty() || self.is_broken(Broken::Freshness) || self.is_broken(Broken::History)
+        {
+            return Ok(());
+        }
+        let deadline = Instant::now() + self.patience;
+        let mut master = self.ask_master(self.patience).await?;
+        let mut shown = GtidSet::new();
+        for place in places {
+            if let Least::Sample(sample) = self.floor(place, level, Some(&master)).least {
+                shown.union_with(&sample.owned);
+                shown.union_with(&sample.executed);
+            }
+        }
+        while !master.executed.contains_set(&shown) {
+            if Instant::now() >= deadline {
+                return Err(SqlError::gate(
+                    "the master does not yet have what this session has seen",
+                ));
+            }
+            master = self.ask_master(self.patience).await?;
+        }
+        Ok(())
+    }
+}
+
+/// One without a connection to spare is the last choice.
+fn load(server: &Server) -> usize {
+    let running = server.running.load(Ordering::Relaxed);
+    match server.pool.is_exhausted() {
+        true => running + MOST,
+        false => running,
+    }
+}
+
+/// Satellites that may take this read.
+pub(super) fn usable<'a>(
+    satellites: &'a [Arc<Server>],
+    excluded: &'a [usize],
+) -> impl Iterator<Item = &'a Arc<Server>> {
+    let takes_reads =
+        |s: &&Arc<Server>| !s.draining.load(Ordering::Relaxed) && !excluded.contains(&s.id);
+    satellites.iter().filter(takes_reads)
+}
+
+/// Those whose position is known.
+fn live<'a>(
+    satellites: &'a [Arc<Server>],
+    excluded: &'a [usize],
+) -> impl Iterator<Item = (&'a Arc<Server>, Arc<Position>)> {
+    usable(satellites, excluded).filter_map(|server| Some((server, server.position()?)))
+}

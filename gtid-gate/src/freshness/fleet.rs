@@ -1,0 +1,117 @@
+//! Satellites that come and go while the gate serves.
+//!
+//! In: an operator's wish. Out: the list of servers, changed, or why not. A satellite that is drained gets nothing new;
+//! what is open on it may end.
+//! Must never: take a server away from a session that is in the middle of something on it.
+
+use super::admission::Gate;
+use super::probe::follow;
+use crate::backend::{Monitor, Server};
+use crate::ops::config::{Address, Config, Limits};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FleetError {
+    #[error("there is no satellite {0:?}")]
+    Unknown(String),
+    #[error("{0} is there already")]
+    Known(Address),
+    #[error(
+        "{name} is still in use: {state}, {running} statements running, {open} transactions or cursors open; drain it first"
+    )]
+    InUse {
+        name: String,
+        state: &'static str,
+        running: usize,
+        open: usize,
+    },
+}
+
+/// The limits that an operator changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WantedLimits {
+    pub running: Option<usize>,
+    pub connections: Option<usize>,
+}
+
+impl Gate {
+    /// Holds from now on; what is beyond a lower limit ends by itself.
+    pub fn set_limits(&self, name: &str, wanted: WantedLimits) -> Result<Arc<Server>, FleetError> {
+        let server = match self.servers.master.name == name {
+            true => self.servers.master.clone(),
+            false => self.satellite(name)?,
+        };
+        let known = server.limits();
+        let limits = Limits {
+            running: wanted.running.unwrap_or(known.running),
+            connections: wanted.connections.unwrap_or(known.connections),
+        };
+        if limits != known {
+            let Limits {
+                running,
+                connections,
+            } = limits;
+            tracing::info!(server = %server.name, running, connections, "limits set");
+        }
+        server.set_limits(limits);
+        Ok(server)
+    }
+
+    /// A satellite more. It gets reads once it has said where it is.
+    pub fn add(&self, address: Address, config: &Config) -> Result<Arc<Server>, FleetError> {
+        let server = self
+            .servers
+            .add(address.clone())
+            .ok_or(FleetError::Known(address))?;
+        let monitor = Monitor::new(server.clone(), config, self.metrics.clone());
+        let following = follow(
+            monitor,
+            self.read_index.clone(),
+            self.servers.master.clone(),
+        );
+        server.set_following(tokio::spawn(following).abort_handle());
+        Ok(server)
+    }
+
+    /// Nothing new for it; or, taken back, as before.
+    pub fn drain(&self, name: &str, draining: bool) -> Result<Arc<Server>, FleetError> {
+        let server = self.satellite(name)?;
+        if server.draining.swap(draining, Ordering::Relaxed) != draining {
+            tracing::info!(server = %server.name, draining, "server drained or taken back");
+        }
+        Ok(server)
+    }
+
+    /// Forgets a satellite that was drained and has nothing open any more.
+    pub fn remove(&self, name: &str) -> Result<(), FleetError> {
+        let server = self.satellite(name)?;
+        let running = server.running.load(Ordering::Relaxed);
+        let open = server.open.load(Ordering::Relaxed);
+        let draining = server.draining.load(Ordering::Relaxed);
+        let gone = server.position().is_none();
+        if !gone && (!draining || running + open > 0) {
+            return Err(FleetError::InUse {
+                name: name.to_owned(),
+                state: server.state(),
+                running,
+                open,
+            });
+        }
+        // Sessions that know it leave it.
+        server.draining.store(true, Ordering::Relaxed);
+        self.servers.remove(server.id);
+        server.stop_following();
+        self.metrics.forget_server(&server.name);
+        tracing::info!(server = %server.name, "server removed");
+        Ok(())
+    }
+
+    fn satellite(&self, name: &str) -> Result<Arc<Server>, FleetError> {
+        let satellites = self.servers.satellites();
+        let found = satellites.iter().find(|s| s.name == name);
+        found
+            .cloned()
+            .ok_or_else(|| FleetError::Unknown(name.to_owned()))
+    }
+}

@@ -1,0 +1,93 @@
+//! The wait for a satellite that is fresh enough, and what comes after it.
+//!
+//! In: what a read needs that no satellite is known to have. Out: a satellite that has it by now, or leave for the master, or
+//! an error, as the read's policy says. A wait that cannot succeed is not begun.
+
+use super::admission::{Gate, Leave, Request, usable};
+use super::estimate::can_succeed;
+use super::requirement::Need;
+use crate::backend::{Waiter, Waiting};
+use crate::common::consistency::AfterWait;
+use crate::protocol::error::SqlError;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::Notify;
+
+impl Gate {
+    pub(super) async fn wait_then_pick(
+        &self,
+        need: Need,
+        read: Request<'_>,
+    ) -> Result<Leave, SqlError> {
+        let may_fall_back = read.policy.after_wait == AfterWait::Master;
+        if may_fall_back && !self.has_live(read.excluded) {
+            return self.fall_back(read).await;
+        }
+        let waits = self.can_become_fresh(&need, read);
+        let leave = match waits {
+            true => self.wait(&need, read).await,
+            false => None,
+        };
+        if let Some(leave) = leave {
+            return Ok(leave);
+        }
+        if !waits {
+            self.metrics.hopeless_waits.inc();
+        }
+        if may_fall_back {
+            return self.fall_back(read).await;
+        }
+        self.metrics.wait_errors.inc();
+        Err(SqlError::gate(format_args!(
+            "no satellite {} fresh enough for {} within {} ms",
+            if waits { "was" } else { "can be" },
+            read.policy.level,
+            read.policy.wait.as_millis()
+        )))
+    }
+
+    /// Whether some satellite may have what is needed before the wait is over.
+    fn can_become_fresh(&self, need: &Need, read: Request<'_>) -> bool {
+        let (now, wait) = (Instant::now(), read.policy.wait);
+        wait.is_zero()
+            || usable(&self.servers.satellites(), read.excluded).any(|server| {
+                let Some(position) = server.position() else {
+                    // Out of reach, it may be back in a moment: that is waited for only where nothing else is left.
+                    return read.policy.after_wait == AfterWait::Error;
+                };
+                position.backlog.as_ref().is_none_or(|backlog| {
+                    can_succeed(need.lacking(server.id, &position), backlog, wait, now)
+                })
+            })
+    }
+
+    async fn wait(&self, need: &Need, read: Request<'_>) -> Option<Leave> {
+        let started = Instant::now();
+        let woken = Arc::new(Notify::new());
+        let _waiting: Vec<Waiting> = usable(&self.servers.satellites(), read.excluded)
+            .map(|server| {
+                server.wait_for(Waiter {
+                    required: need.required(server.id, server.position().as_deref()),
+                    woken: woken.clone(),
+                })
+            })
+            .collect();
+        self.metrics.waits.inc();
+        let may_fall_back = read.policy.after_wait == AfterWait::Master;
+        let leave = loop {
+            if let Some(leave) = self.pick(need, read) {
+                break Some(leave);
+            }
+            let left = read.policy.wait.saturating_sub(started.elapsed());
+            let hopeless = may_fall_back && !self.has_live(read.excluded);
+            if left.is_zero() || hopeless {
+                break None;
+            }
+            let _ = tokio::time::timeout(left, woken.notified()).await;
+        };
+        self.metrics
+            .wait_seconds
+            .observe(started.elapsed().as_secs_f64());
+        leave
+    }
+}

@@ -1,0 +1,5 @@
+//! Where clients come in.
+
+pub mod accept;
+pub mod handover;
+pub mod listen;

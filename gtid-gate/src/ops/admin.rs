@@ -1,0 +1,225 @@
+//! The HTTP side. Endpoints:
+//! - GET /live     200 while the process runs
+//! - GET /ready    200 when clients can be served (listening, master reachable, not stopping); else 503 and why
+//! - GET /metrics  Prometheus text
+//! - GET /servers  JSON list: name, role, address, state (up, draining, down), incarnation, gtid_set, load, queued, open, sessions, limits, lag, reads
+//! - POST /servers                {"address":"host:port"}: a satellite more
+//! - POST /servers/NAME/drain     nothing new for it; what is open there may end
+//! - POST /servers/NAME/undrain   as before
+//! - PUT /servers/NAME/limits     {"running":n,"connections":n}, one of both or both: what it gets at most; the master's too
+//! - DELETE /servers/NAME         forgets a satellite that is down, or drained and no longer used
+//!
+//! Who changes something must come from this host or bring the token (`Authorization: Bearer …`), and be no web page.
+//! Must never: let anybody else change anything.
+
+use crate::backend::{Role, Server, lag_transactions};
+use crate::clients::shared::Shared;
+use crate::freshness::{FleetError, WantedLimits};
+use crate::ops::config::MOST;
+use crate::protocol::auth;
+use axum::body::Bytes;
+use axum::extract::{ConnectInfo, Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post, put};
+use axum::{Router, serve};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use tokio::net::TcpListener;
+
+/// Serves until the gate ends.
+pub async fn run(listener: TcpListener, shared: Arc<Shared>) -> std::io::Result<()> {
+    let router = Router::new()
+        .route("/live", get(|| async { "live\n" }))
+        .route("/ready", get(ready))
+        .route("/metrics", get(metrics))
+        .route("/servers", get(servers).post(add))
+        .route("/servers/{name}", delete(remove))
+        .route("/servers/{name}/limits", put(set_limits))
+        .route("/servers/{name}/drain", post(drain))
+        .route("/servers/{name}/undrain", post(undrain))
+        .with_state(shared);
+    let service = router.into_make_service_with_connect_info::<SocketAddr>();
+    serve(listener, service).await
+}
+
+async fn ready(State(shared): State<Arc<Shared>>) -> (StatusCode, &'static str) {
+    if *shared.draining.borrow() {
+        (StatusCode::SERVICE_UNAVAILABLE, "stopping\n")
+    } else if shared.gate.servers.master.position().is_none() {
+        (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the master does not answer\n",
+        )
+    } else {
+        (StatusCode::OK, "ready\n")
+    }
+}
+
+async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
+    shared.gate.servers.show(&shared.metrics);
+    match shared.metrics.text() {
+        Ok(text) => ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
+async fn servers(State(shared): State<Arc<Shared>>) -> Response {
+    let all = shared.gate.servers.all();
+    let list = all.iter().map(|server| describe(server, &shared)).collect();
+    answer(StatusCode::OK, &Value::Array(list))
+}
+
+/// Who asks, and with what.
+type Caller = (ConnectInfo<SocketAddr>, HeaderMap);
+
+async fn add(State(shared): State<Arc<Shared>>, caller: Caller, body: Bytes) -> Response {
+    if let Some(refusal) = refusal(&shared, &caller) {
+        return refusal;
+    }
+    let wanted: Option<Value> = serde_json::from_slice(&body).ok();
+    let address = wanted.as_ref().and_then(|w| w.get("address")?.as_str());
+    let Some(Ok(address)) = address.map(str::parse) else {
+        let text = "expected {\"address\":\"host:port\"}";
+        return complaint(StatusCode::BAD_REQUEST, text);
+    };
+    match shared.gate.add(address, &shared.config) {
+        Ok(server) => {
+            tracing::info!(server = %server.name, "server added");
+            answer(StatusCode::CREATED, &describe(&server, &shared))
+        }
+        Err(error) => refused(&error),
+    }
+}
+
+async fn drain(state: State<Arc<Shared>>, caller: Caller, name: Path<String>) -> Response {
+    set_draining(&state, &caller, &name, true)
+}
+
+async fn undrain(state: State<Arc<Shared>>, caller: Caller, name: Path<String>) -> Response {
+    set_draining(&state, &caller, &name, false)
+}
+
+fn set_draining(shared: &Shared, caller: &Caller, name: &str, draining: bool) -> Response {
+    if let Some(refusal) = refusal(shared, caller) {
+        return refusal;
+    }
+    match shared.gate.drain(name, draining) {
+        Ok(server) => answer(StatusCode::OK, &describe(&server, shared)),
+        Err(error) => refused(&error),
+    }
+}
+
+async fn set_limits(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    name: Path<String>,
+    body: Bytes,
+) -> Response {
+    if let Some(refusal) = refusal(&shared, &caller) {
+        return refusal;
+    }
+    let Some(wanted) = wanted_limits(&body) else {
+        let text = format!(
+            "expected {{\"running\":n,\"connections\":n}}, one of both or both, from 1 to {MOST}"
+        );
+        return complaint(StatusCode::BAD_REQUEST, &text);
+    };
+    match shared.gate.set_limits(&name, wanted) {
+        Ok(server) => {
+            let surplus = server.pool.open().saturating_sub(server.pool.limit());
+            (0..surplus).for_each(|_| shared.registry.ask_back(server.id));
+            answer(StatusCode::OK, &describe(&server, &shared))
+        }
+        Err(error) => refused(&error),
+    }
+}
+
+/// What is given; nothing if anything else is.
+fn wanted_limits(body: &[u8]) -> Option<WantedLimits> {
+    let given: BTreeMap<String, usize> = serde_json::from_slice(body).ok()?;
+    let known = |(name, value): (&String, &usize)| {
+        ["running", "connections"].contains(&name.as_str()) && (1..=MOST).contains(value)
+    };
+    let valid = !given.is_empty() && given.iter().all(known);
+    valid.then(|| WantedLimits {
+        running: given.get("running").copied(),
+        connections: given.get("connections").copied(),
+    })
+}
+
+async fn remove(State(shared): State<Arc<Shared>>, caller: Caller, name: Path<String>) -> Response {
+    if let Some(refusal) = refusal(&shared, &caller) {
+        return refusal;
+    }
+    match shared.gate.remove(&name) {
+        Ok(()) => StatusCode::NO_CONTENT.into_response(),
+        Err(error) => refused(&error),
+    }
+}
+
+/// Nothing if the caller may change something.
+fn refusal(shared: &Shared, (ConnectInfo(peer), headers): &Caller) -> Option<Response> {
+    if headers.contains_key(header::ORIGIN) {
+        let text = "changes are not for web pages";
+        return Some(complaint(StatusCode::FORBIDDEN, text));
+    }
+    if peer.ip().to_canonical().is_loopback() {
+        return None;
+    }
+    let Some(token) = &shared.config.admin_token else {
+        let text = "changes are for this host only: no GATE_ADMIN_TOKEN is set";
+        return Some(complaint(StatusCode::FORBIDDEN, text));
+    };
+    let given = headers.get(header::AUTHORIZATION).map(|v| v.as_bytes());
+    let given = given.and_then(|v| v.strip_prefix(b"Bearer "));
+    match given.is_some_and(|given| auth::same(given, token)) {
+        true => None,
+        false => Some(complaint(
+            StatusCode::UNAUTHORIZED,
+            "the token is missing or wrong",
+        )),
+    }
+}
+
+fn refused(error: &FleetError) -> Response {
+    let status = match error {
+        FleetError::Unknown(_) => StatusCode::NOT_FOUND,
+        FleetError::Known(_) | FleetError::InUse { .. } => StatusCode::CONFLICT,
+    };
+    complaint(status, &error.to_string())
+}
+
+fn complaint(status: StatusCode, text: &str) -> Response {
+    answer(status, &json!({ "error": text }))
+}
+
+fn answer(status: StatusCode, value: &Value) -> Response {
+    let text = serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
+    (status, [(header::CONTENT_TYPE, "application/json")], text).into_response()
+}
+
+fn describe(server: &Server, shared: &Shared) -> Value {
+    let position = server.position();
+    let master = shared.gate.servers.master.position();
+    let limits = server.limits();
+    json!({
+        "name": server.name,
+        "role": match server.role { Role::Master => "master", Role::Satellite => "satellite" },
+        "address": server.address.to_string(),
+        "state": server.state(),
+        "incarnation": position.as_ref().map(|p| p.incarnation.to_string()),
+        "gtid_set": position.as_ref().map(|p| p.executed.to_string()),
+        "load": server.load(),
+        "queued": server.limiter.queued(),
+        "open": server.open.load(Ordering::Relaxed),
+        "sessions": server.pool.open(),
+        "limits": { "running": limits.running, "connections": limits.connections },
+        "lag_transactions": lag_transactions(master.as_deref(), position.as_deref()),
+        "lag_ms": position.as_ref().map(|_| server.lag_ms.load(Ordering::Relaxed)),
+        "reads": shared.metrics.reads_of(&server.name).get(),
+    })
+}

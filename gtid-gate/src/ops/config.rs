@@ -1,0 +1,524 @@
+//! All settings of the gate, in one immutable value.
+//!
+//! In: environment variables (and the files that `NAME_FILE` points to). Out: a `Config`, or every mistake at once.
+//! Must never: stop at the first mistake, or show a secret.
+
+use crate::common::consistency::{self, AfterWait, Choice, Level, Policy};
+use crate::common::secret::Password;
+use std::collections::HashMap;
+use std::{net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
+
+pub struct Config {
+    pub listen: SocketAddr,
+    pub status_listen: SocketAddr,
+    pub master: Address,
+    pub satellites: Vec<Address>,
+    /// Directory with the Unix sockets of servers on this host, HOST.sock each.
+    pub sockets: Option<PathBuf>,
+    pub user: String,
+    pub password: Password,
+    /// What reads are promised where nobody chooses otherwise.
+    pub policy: Policy,
+    /// What users choose.
+    pub users: HashMap<String, Choice>,
+    /// For proxies that let clients share connections.
+    pub proxy_listen: SocketAddr,
+    /// For the same on this host: a Unix socket.
+    pub proxy_socket: Option<PathBuf>,
+    /// Where listening sockets of the host are handed over.
+    pub handover: Option<PathBuf>,
+    /// What each server gets at most, until an operator says otherwise.
+    pub limits: Limits,
+    /// How long a statement waits for its turn, or for a connection.
+    pub queue: Duration,
+    pub fallback_limit: usize,
+    pub fallback_queue: Duration,
+    pub password_ttl: Duration,
+    /// What proves that somebody from another host may change the list of servers.
+    pub admin_token: Option<Password>,
+    pub max_packet: usize,
+    /// What one connection, and all together, may have the gate hold, in bytes.
+    pub connection_memory: usize,
+    pub memory: usize,
+    pub max_connections: usize,
+    /// Connections that are not logged in yet.
+    pub max_logins: usize,
+    /// Logins to the master at once that verify a password.
+    pub login_verifications: usize,
+    pub back_off: BackOff,
+    pub login_timeout: Duration,
+    pub connect_timeout: Duration,
+    pub server_timeout: Duration,
+    pub keepalive: Duration,
+    pub drain: Duration,
+    pub workers: usize,
+    pub tls_files: Option<(PathBuf, PathBuf)>,
+    pub log: String,
+    /// For tests only: the promise that this gate does not keep.
+    pub broken: Option<Broken>,
+}
+
+/// The highest limit that can be set.
+pub const MOST: usize = 1_000_000;
+
+/// How much a server gets at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Statements at a time; more wait for their turn.
+    pub running: usize,
+    /// Connections of sessions; beyond that sessions share them.
+    pub connections: usize,
+}
+
+/// How failed logins make those that follow wait.
+#[derive(Debug, Clone, Copy)]
+pub struct BackOff {
+    /// From so many on; 0 is never.
+    pub failures: u32,
+    pub shortest: Duration,
+    pub longest: Duration,
+}
+
+/// What a gate that is broken on purpose leaves out, so that tests can show that they would find it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Broken {
+    /// Any live satellite counts as fresh.
+    Freshness,
+    /// A session's own changes need not be there.
+    OwnChanges,
+    /// What a session saw need not be there.
+    History,
+    /// A bound is not looked at.
+    Bound,
+    /// The reads of a read-only transaction run on their own.
+    Snapshot,
+    /// When the master does not answer, nothing is required of a satellite.
+    Master,
+}
+
+#[cfg(feature = "test-break")]
+const BROKEN: [(&str, Broken); 6] = [
+    ("freshness", Broken::Freshness),
+    ("own_changes", Broken::OwnChanges),
+    ("seen", Broken::History),
+    ("bound", Broken::Bound),
+    ("snapshot", Broken::Snapshot),
+    ("master", Broken::Master),
+];
+
+const LOGIN_TIMEOUT_MS: usize = 10_000;
+const CONNECTION_MEMORY: &str = "GATE_CONNECTION_MEMORY_BYTES";
+
+/// `host:port` of a server; the host may be a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    pub host: String,
+    pub port: u16,
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+impl FromStr for Address {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (host, port) = text.rsplit_once(':').unwrap_or((text, "3306"));
+        let port = port
+            .parse()
+            .ok()
+            .filter(|p| *p != 0)
+            .ok_or("not a host:port")?;
+        let bad = host.is_empty() || host.contains(char::is_whitespace);
+        if bad {
+            Err("not a host:port".to_owned())
+        } else {
+            Ok(Self {
+                host: host.to_owned(),
+                port,
+            })
+        }
+    }
+}
+
+/// Reads settings one by one and keeps every mistake.
+struct Settings<'a> {
+    get: &'a dyn Fn(&str) -> Option<String>,
+    mistakes: Vec<String>,
+}
+
+impl Settings<'_> {
+    fn text(&self, name: &str, default: &str) -> String {
+        self.given(name).unwrap_or_else(|| default.to_owned())
+    }
+
+    fn given(&self, name: &str) -> Option<String> {
+        (self.get)(name).filter(|value| !value.is_empty())
+    }
+
+    fn mistake(&mut self, name: &str, what: impl std::fmt::Display) {
+        self.mistakes.push(format!("{name}: {what}"));
+    }
+
+    fn parsed<T: FromStr>(&mut self, name: &str, default: &str, expected: &str) -> Option<T> {
+        let value = self.text(name, default);
+        let parsed = value.trim().parse().ok();
+        if parsed.is_none() {
+            self.mistake(name, format_args!("expected {expected}, got {value:?}"));
+        }
+        parsed
+    }
+
+    fn number(&mut self, name: &str, default: usize, smallest: usize, largest: usize) -> usize {
+        let expected = format!("a whole number from {smallest} to {largest}");
+        match self.parsed::<usize>(name, &default.to_string(), &expected) {
+            Some(value) if (smallest..=largest).contains(&value) => value,
+            Some(value) => {
+                self.mistake(name, format_args!("expected {expected}, got {value}"));
+                default
+            }
+            None => default,
+        }
+    }
+
+    fn millis(&mut self, name: &str, default: usize, smallest: usize) -> Duration {
+        Duration::from_millis(self.number(name, default, smallest, 3_600_000) as u64)
+    }
+
+    fn level(&mut self, name: &str, default: &str) -> Level {
+        let text = self.text(name, default);
+        consistency::level(&text).unwrap_or_else(|| {
+            let expected = "expected strong, session, bounded:<ms> or eventual";
+            self.mistake(name, format_args!("{expected}, got {text:?}"));
+            Level::Strong
+        })
+    }
+
+    fn after_wait(&mut self, name: &str, default: &str) -> AfterWait {
+        let text = self.text(name, default);
+        consistency::after_wait(&text).unwrap_or_else(|| {
+            self.mistake(name, format_args!("expected master or error, got {text:?}"));
+            AfterWait::Master
+        })
+    }
+
+    #[cfg(not(feature = "test-break"))]
+    fn broken(&mut self, name: &str) -> Option<Broken> {
+        self.given(name)?;
+        self.mistake(name, "only builds for tests keep fewer promises");
+        None
+    }
+
+    #[cfg(feature = "test-break")]
+    fn broken(&mut self, name: &str) -> Option<Broken> {
+        let text = self.given(name)?;
+        let found = BROKEN.iter().find(|(n, _)| *n == text).map(|(_, b)| *b);
+        if found.is_none() {
+            let known = BROKEN.map(|(n, _)| n).join(", ");
+            self.mistake(name, format_args!("expected one of {known}, got {text:?}"));
+        }
+        found
+    }
+
+    /// `user: consistency=session wait_ms=50; other: after_wait=error`
+    fn users(&mut self, name: &str) -> HashMap<String, Choice> {
+        let list = self.text(name, "");
+        let mut users = HashMap::new();
+        for item in list.split(';').map(str::trim).filter(|i| !i.is_empty()) {
+            let Some((user, choice)) = item.split_once(':') else {
+                self.mistake(name, format_args!("{item:?} is not user: choice …"));
+                continue;
+            };
+            match Choice::parse(choice) {
+                Ok(choice) => {
+                    if users.insert(user.trim().to_owned(), choice).is_some() {
+                        self.mistake(name, format_args!("{:?} stands there twice", user.trim()));
+                    }
+                }
+                Err(what) => self.mistake(name, format_args!("{:?}: {what}", user.trim())),
+            }
+        }
+        users
+    }
+
+    /// A login that waits must have time left to be looked at.
+    fn back_off(&mut self) -> BackOff {
+        let mut unheard = Settings {
+            get: self.get,
+            mistakes: Vec::new(),
+        };
+        let most = unheard.millis("GATE_LOGIN_TIMEOUT_MS", LOGIN_TIMEOUT_MS, 1) / 2;
+        let shortest = self.millis("GATE_LOGIN_MIN_DELAY_MS", 1000, 1);
+        let longest = self.millis("GATE_LOGIN_MAX_DELAY_MS", 5000, 1);
+        if shortest > longest {
+            self.mistake(
+                "GATE_LOGIN_MIN_DELAY_MS",
+                "is more than GATE_LOGIN_MAX_DELAY_MS",
+            );
+        }
+        BackOff {
+            failures: self.number("GATE_LOGIN_FAILURES", 3, 0, 1_000_000) as u32,
+            shortest,
+            longest: longest.min(most),
+        }
+    }
+
+    fn listen(&mut self, name: &str, default: &str) -> SocketAddr {
+        let parsed = self.parsed(name, default, "an address and port like 0.0.0.0:6034");
+        parsed.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)))
+    }
+
+    fn addresses(&mut self, name: &str, default: &str) -> Vec<Address> {
+        let list = (self.get)(name).unwrap_or_else(|| default.to_owned());
+        let mut addresses: Vec<Address> = Vec::new();
+        for item in list
+            .split(',')
+            .map(str::trim)
+            .filter(|item| !item.is_empty())
+        {
+            match item.parse::<Address>() {
+                Ok(address) if addresses.contains(&address) => {
+                    self.mistake(name, format_args!("{address} stands there twice"));
+                }
+                Ok(address) => addresses.push(address),
+                Err(what) => self.mistake(name, format_args!("{item:?} is {what}")),
+            }
+        }
+        addresses
+    }
+
+    fn optional_secret(&mut self, name: &str) -> Option<Password> {
+        let is_given = self.given(name).is_some() || self.given(&format!("{name}_FILE")).is_some();
+        is_given.then(|| self.secret(name))
+    }
+
+    fn secret(&mut self, name: &str) -> Password {
+        let file_name = format!("{name}_FILE");
+        let secret = match (self.given(name), self.given(&file_name)) {
+            (Some(_), Some(_)) => Err(format!("both it and {file_name} are set")),
+            (Some(value), None) => Ok(value),
+            (None, Some(path)) => read_secret(&path),
+            (None, None) => Err(format!("neither it nor {file_name} is set")),
+        };
+        if let Err(what) = &secret {
+            self.mistake(name, what);
+        }
+        Password::new(secret.unwrap_or_default().into_bytes())
+    }
+
+    fn tls_files(&mut self) -> Option<(PathBuf, PathBuf)> {
+        let (cert, key) = ("GATE_TLS_CERT_FILE", "GATE_TLS_KEY_FILE");
+        match (self.given(cert), self.given(key)) {
+            (Some(cert), Some(key)) => Some((cert.into(), key.into())),
+            (None, None) => None,
+            (Some(_), None) => {
+                self.mistake(key, format_args!("must be set because {cert} is"));
+                None
+            }
+            (None, Some(_)) => {
+                self.mistake(cert, format_args!("must be set because {key} is"));
+                None
+            }
+        }
+    }
+}
+
+fn read_secret(path: &str) -> Result<String, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("file {path}: {e}"))?;
+    let secret = text.trim_end_matches(['\r', '\n']).to_owned();
+    if secret.is_empty() {
+        Err(format!("file {path} is empty"))
+    } else {
+        Ok(secret)
+    }
+}
+
+impl Config {
+    pub fn from_environment() -> Result<Self, Vec<String>> {
+        Self::read(&|name| std::env::var(name).ok())
+    }
+
+    /// `get` looks one variable up. Every mistake is in the error, one per line of it.
+    pub fn read(get: &dyn Fn(&str) -> Option<String>) -> Result<Self, Vec<String>> {
+        let mut s = Settings {
+            get,
+            mistakes: Vec::new(),
+        };
+        let config = Self {
+            listen: s.listen("GATE_LISTEN", "0.0.0.0:6034"),
+            status_listen: s.listen("GATE_STATUS_LISTEN", "0.0.0.0:8080"),
+            proxy_listen: s.listen("GATE_PROXY_LISTEN", "0.0.0.0:6035"),
+            proxy_socket: s.given("GATE_PROXY_SOCKET").map(PathBuf::from),
+            handover: s.given("GATE_HANDOVER").map(PathBuf::from),
+            master: master(&mut s),
+            satellites: s.addresses("GATE_SATELLITES", "satellite-1:3306,satellite-2:3306"),
+            sockets: s.given("GATE_SOCKETS").map(PathBuf::from),
+            user: s.text("GATE_USER", "multimed_gate"),
+            password: s.secret("GATE_PASSWORD"),
+            policy: Policy {
+                level: s.level("GATE_CONSISTENCY", "strong"),
+                wait: s.millis("GATE_WAIT_MS", 100, 0),
+                after_wait: s.after_wait("GATE_AFTER_WAIT", "master"),
+            },
+            users: s.users("GATE_USERS"),
+            limits: Limits {
+                running: s.number("GATE_SERVER_RUNNING", 64, 1, MOST),
+                connections: s.number("GATE_SERVER_CONNECTIONS", 1000, 1, MOST),
+            },
+            queue: s.millis("GATE_QUEUE_MS", 5000, 0),
+            fallback_limit: s.number("GATE_FALLBACK_LIMIT", 16, 0, 100_000),
+            fallback_queue: s.millis("GATE_FALLBACK_QUEUE_MS", 1000, 0),
+            password_ttl: Duration::from_secs(
+                s.number("GATE_PASSWORD_TTL_S", 300, 0, 86_400) as u64
+            ),
+            admin_token: s.optional_secret("GATE_ADMIN_TOKEN"),
+            max_packet: s.number("GATE_MAX_PACKET_BYTES", 1 << 30, 1 << 16, 1 << 30),
+            connection_memory: s.number(CONNECTION_MEMORY, 128 << 20, 1 << 20, 1 << 40),
+            memory: s.number("GATE_MEMORY_BYTES", 512 << 20, 1 << 20, 1 << 40),
+            max_connections: s.number("GATE_MAX_CONNECTIONS", 4000, 1, 1_000_000),
+            max_logins: s.number("GATE_MAX_LOGINS", 2000, 1, 1_000_000),
+            login_verifications: s.number("GATE_LOGIN_VERIFICATIONS", 8, 1, 1000),
+            back_off: s.back_off(),
+            login_timeout: s.millis("GATE_LOGIN_TIMEOUT_MS", LOGIN_TIMEOUT_MS, 1),
+            connect_timeout: s.millis("GATE_CONNECT_TIMEOUT_MS", 5000, 1),
+            server_timeout: s.millis("GATE_SERVER_TIMEOUT_MS", 5000, 100),
+            keepalive: s.millis("GATE_KEEPALIVE_MS", 1000, 50),
+            drain: s.millis("GATE_DRAIN_MS", 5000, 0),
+            workers: s.number("GATE_WORKERS", default_workers(), 1, 1024),
+            tls_files: s.tls_files(),
+            log: s.text("GATE_LOG", "info"),
+            broken: s.broken("GATE_TEST_BREAK"),
+        };
+        config.contradictions(&mut s);
+        if s.mistakes.is_empty() {
+            Ok(config)
+        } else {
+            Err(s.mistakes)
+        }
+    }
+
+    fn contradictions(&self, s: &mut Settings<'_>) {
+        let named = [
+            ("GATE_LISTEN", self.listen),
+            ("GATE_STATUS_LISTEN", self.status_listen),
+            ("GATE_PROXY_LISTEN", self.proxy_listen),
+        ];
+        for (at, (name, address)) in named.iter().enumerate() {
+            let same = named[..at].iter().find(|(_, other)| other == address);
+            if let Some((other, _)) = same.filter(|_| address.port() != 0) {
+                s.mistake(name, format_args!("is the same as {other}"));
+            }
+        }
+        if self.connection_memory > self.memory {
+            s.mistake(CONNECTION_MEMORY, "is more than GATE_MEMORY_BYTES");
+        }
+        if self.satellites.contains(&self.master) {
+            s.mistake(
+                "GATE_SATELLITES",
+                format_args!("{} is GATE_MASTER", self.master),
+            );
+        }
+    }
+}
+
+fn master(s: &mut Settings<'_>) -> Address {
+    let parsed = s.parsed("GATE_MASTER", "master:3306", "a host:port");
+    parsed.unwrap_or_else(|| Address {
+        host: String::new(),
+        port: 0,
+    })
+}
+
+fn default_workers() -> usize {
+    std::thread::available_parallelism().map_or(2, usize::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(settings: &[(&str, &str)]) -> Result<Config, Vec<String>> {
+        let find = |name: &str| {
+            settings
+                .iter()
+                .find(|(n, _)| *n == name)
+                .map(|(_, v)| (*v).to_owned())
+        };
+        Config::read(&find)
+    }
+
+    #[test]
+    fn a_password_is_all_that_has_no_default() {
+        let config = read(&[("GATE_PASSWORD", "x")]).ok().unwrap();
+        assert_eq!(config.satellites.len(), 2);
+        assert_eq!(config.policy.wait, Duration::from_millis(100));
+        assert_eq!(config.policy.level, Level::Strong);
+        assert!(config.broken.is_none());
+    }
+
+    #[test]
+    fn every_mistake_is_reported_at_once() {
+        let mistakes = read(&[
+            ("GATE_LISTEN", "nowhere"),
+            ("GATE_WAIT_MS", "-1"),
+            ("GATE_SATELLITES", "a:1,a:1,:3306"),
+            ("GATE_TLS_CERT_FILE", "/x"),
+            ("GATE_TEST_BREAK", "yes"),
+            ("GATE_PASSWORD", "secret-a"),
+            ("GATE_PASSWORD_FILE", "/x"),
+        ])
+        .err()
+        .unwrap();
+        assert_eq!(mistakes.len(), 7, "{mistakes:?}");
+        assert!(!mistakes.concat().contains("secret-a"));
+    }
+
+    #[test]
+    #[cfg(not(feature = "test-break"))]
+    fn a_build_for_production_cannot_be_told_to_break_its_promises() {
+        let settings = [("GATE_PASSWORD", "x"), ("GATE_TEST_BREAK", "freshness")];
+        assert_eq!(read(&settings).err().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn contradictions_are_mistakes() {
+        let settings = [
+            ("GATE_PASSWORD", "x"),
+            ("GATE_LISTEN", "0.0.0.0:8080"),
+            ("GATE_PROXY_LISTEN", "0.0.0.0:8080"),
+            ("GATE_SATELLITES", "master:3306"),
+            ("GATE_CONNECTION_MEMORY_BYTES", "2000000"),
+            ("GATE_MEMORY_BYTES", "1999999"),
+        ];
+        assert_eq!(read(&settings).err().unwrap().len(), 4);
+    }
+
+    #[test]
+    fn users_choose_what_their_reads_are_promised() {
+        let users = "web: consistency=session; report:consistency=bounded:5000,after_wait=error;";
+        let config = read(&[("GATE_PASSWORD", "x"), ("GATE_USERS", users)]);
+        let users = config.ok().unwrap().users;
+        assert_eq!(users["web"].level, Some(Level::Session));
+        let report = users["report"];
+        assert_eq!(report.level, Some(Level::Bounded(Duration::from_secs(5))));
+        assert_eq!(report.after_wait, Some(AfterWait::Error));
+        let wrong = [
+            ("GATE_PASSWORD", "x"),
+            ("GATE_CONSISTENCY", "stong"),
+            ("GATE_AFTER_WAIT", "retry"),
+            ("GATE_USERS", "web; a: level=x; b: ; b: wait_ms=1"),
+        ];
+        assert_eq!(read(&wrong).err().unwrap().len(), 5);
+    }
+
+    #[test]
+    fn no_satellites_is_a_choice() {
+        let config = read(&[("GATE_PASSWORD", "x"), ("GATE_SATELLITES", "")])
+            .ok()
+            .unwrap();
+        assert!(config.satellites.is_empty());
+    }
+}

@@ -1,0 +1,9 @@
+//! Running the gate: settings and metrics, which every room may use, and on top of all others the start, the HTTP side and
+//! the operator's commands.
+
+pub mod admin;
+pub mod cli;
+pub mod config;
+pub mod metrics;
+pub mod scheduling;
+pub mod start;

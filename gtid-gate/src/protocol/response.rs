@@ -1,0 +1,346 @@
+//! Follows a server's response to one command while its bytes pass.
+//!
+//! In: bytes from the server, in whatever pieces they come. Out: how many of them may be passed on, with the sequence
+//! ids that the client expects, and where the response ends.
+//! Must never: hold back a row, or need a row whole: only packets that say something about the response are looked into, and
+//! what SHOW STATUS says about the client's connection.
+
+use super::status_rows::StatusRows;
+use super::wire::{
+    self, HEADER, MAX_PAYLOAD, Reader, STATUS_CURSOR_EXISTS, STATUS_MORE_RESULTS, payload_size,
+};
+use bytes::BytesMut;
+
+/// A status variable's name and value take less, as do the definitions of their columns.
+const LONGEST_STATUS: usize = 4096;
+
+/// What the command's response looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// COM_QUERY, COM_STMT_EXECUTE.
+    Results,
+    /// COM_STMT_PREPARE; the statement id is replaced by this one.
+    Prepare { id: u32 },
+    /// COM_STMT_FETCH, COM_FIELD_LIST: packets up to an end.
+    Rows,
+    /// One packet.
+    Single,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    More,
+    /// The server waits for a file's content from the client.
+    Infile,
+    Done,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    First,
+    Columns(u64),
+    ColumnsEnd,
+    Rows,
+    Count(u64),
+    Infile,
+    Done,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prepared {
+    pub server_id: u32,
+    pub params: u16,
+}
+
+/// What a look at the first packet tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum First {
+    Unknown,
+    Error(u16),
+    Other,
+}
+
+pub struct Response {
+    shape: Shape,
+    phase: Phase,
+    deprecate_eof: bool,
+    seq: u8,
+    /// Payload bytes of the current packet that still pass.
+    passing: usize,
+    /// The packet that passes was full: the next one continues it.
+    continued: bool,
+    /// Status flags that the client must see besides the server's own.
+    pub extra_status: u16,
+    /// The status flags seen last.
+    pub status: Option<u16>,
+    /// The error that ended the response.
+    pub error: Option<u16>,
+    pub prepared: Option<Prepared>,
+    /// Some result came with warnings.
+    pub warned: bool,
+    /// Some result told an insert id.
+    pub inserted: bool,
+    /// Rows to be replaced, if the statement asks for status variables.
+    pub status_rows: Option<Box<StatusRows>>,
+}
+
+impl Response {
+    /// `seq`: the sequence id of the first packet for the client.
+    pub fn new(shape: Shape, deprecate_eof: bool, seq: u8) -> Self {
+        let phase = if shape == Shape::Rows {
+            Phase::Rows
+        } else {
+            Phase::First
+        };
+        Self {
+            shape,
+            phase,
+            deprecate_eof,
+            seq,
+            passing: 0,
+            continued: false,
+            extra_status: 0,
+            status: None,
+            error: None,
+            prepared: None,
+            warned: false,
+            inserted: false,
+            status_rows: None,
+        }
+    }
+
+    /// The sequence id that the next packet to the client carries.
+    pub fn seq(&self) -> u8 {
+        self.seq
+    }
+
+    /// Whether an error packet may come next, where the response stands.
+    pub fn error_fits(&self) -> bool {
+        let between = self.passing == 0 && !self.continued;
+        between && matches!(self.phase, Phase::First | Phase::Rows | Phase::Infile)
+    }
+
+    /// After the file's content was sent: the result follows.
+    pub fn infile_sent(&mut self, seq: u8) {
+        self.phase = Phase::First;
+        self.seq = seq;
+    }
+
+    /// Looks at the bytes of a response of which none were passed yet.
+    pub fn first(bytes: &[u8]) -> First {
+        let Some((header, came)) = bytes.split_at_checked(HEADER) else {
+            return First::Unknown;
+        };
+        match (payload_size(header), came) {
+            // no room for an error's code; what came behind it is of another packet
+            (0..3, _) => First::Other,
+            (_, [0xff, low, high, ..]) => First::Error(u16::from_le_bytes([*low, *high])),
+            (_, [] | [0xff, ..]) => First::Unknown,
+            _ => First::Other,
+        }
+    }
+
+    /// Follows `bytes` (what came and was not passed yet) as far as possible; returns how many pass.
+    pub fn advance(&mut self, bytes: &mut BytesMut) -> (usize, Step) {
+        let mut at = 0;
+        loop {
+            let pass = self.passing.min(bytes.len() - at);
+            at += pass;
+            self.passing -= pass;
+            match self.phase {
+                _ if self.passing > 0 => return (at, Step::More),
+                Phase::Done if !self.continued => return (at, Step::Done),
+                Phase::Infile => return (at, Step::Infile),
+                _ => {}
+            }
+            match self.packet(bytes, at) {
+                Some(size) => {
+                    bytes[at + 3] = self.seq;
+                    self.seq = self.seq.wrapping_add(1);
+                    self.passing = size;
+                    at += HEADER;
+                }
+                None => return (at, Step::More),
+            }
+        }
+    }
+
+    /// Looks at the packet there; returns its payload's size, or nothing if more of it is needed.
+    fn packet(&mut self, all: &mut BytesMut, at: usize) -> Option<usize> {
+        let bytes = &mut all[at..];
+        if bytes.len() < HEADER {
+            return None;
+        }
+        let size = payload_size(bytes);
+        if self.continued || size == 0 {
+            self.continued = size == MAX_PAYLOAD;
+            return Some(size);
+        }
+        let head = *bytes.get(HEADER)?;
+        if self.must_be_whole(head, size) {
+            let payload = bytes.get_mut(HEADER..HEADER + size)?;
+            self.look(payload);
+        } else if self.watches(size) {
+            let payload = bytes.get(HEADER..HEADER + size)?;
+            let instead = self.instead(payload);
+            self.count();
+            if let Some(row) = instead {
+                replace(all, at, size, &row);
+                return Some(row.len());
+            }
+        } else {
+            self.count();
+        }
+        self.continued = size == MAX_PAYLOAD;
+        Some(size)
+    }
+
+    /// Whether the packet, a column's definition or a row, has to do with status variables.
+    fn watches(&self, size: usize) -> bool {
+        let watched = matches!(self.phase, Phase::Columns(_) | Phase::Rows);
+        let fits = |rows: &StatusRows| rows.fits() && size <= LONGEST_STATUS;
+        watched && self.status_rows.as_deref().is_some_and(fits)
+    }
+
+    fn instead(&mut self, payload: &[u8]) -> Option<Vec<u8>> {
+        let rows = self.status_rows.as_mut()?;
+        match self.phase {
+            Phase::Rows => rows.row(payload),
+            _ => {
+                rows.column(payload);
+                None
+            }
+        }
+    }
+
+    fn must_be_whole(&self, head: u8, size: usize) -> bool {
+        match self.phase {
+            Phase::First | Phase::ColumnsEnd => true,
+            Phase::Rows => head == 0xff || self.ends_rows(head, size),
+            _ => false,
+        }
+    }
+
+    fn ends_rows(&self, head: u8, size: usize) -> bool {
+        head == 0xfe
+            && if self.deprecate_eof {
+                size < MAX_PAYLOAD
+            } else {
+                size < 9
+            }
+    }
+
+    fn count(&mut self) {
+        self.phase = match self.phase {
+            Phase::Columns(1) if self.deprecate_eof => Phase::Rows,
+            Phase::Columns(1) => Phase::ColumnsEnd,
+            Phase::Columns(left) => Phase::Columns(left - 1),
+            Phase::Count(1) => Phase::Done,
+            Phase::Count(left) => Phase::Count(left - 1),
+            other => other,
+        };
+    }
+
+    fn look(&mut self, payload: &mut [u8]) {
+        self.phase = match (self.phase, payload[0]) {
+            (_, 0xff) => self.failed(payload),
+            (Phase::ColumnsEnd, _) => self.columns_end(payload),
+            (Phase::Rows, _) => self.end_of_result(payload),
+            (_, 0x00) => match self.shape {
+                Shape::Prepare { id } => self.prepared(payload, id),
+                _ => self.end_of_result(payload),
+            },
+            _ if self.shape == Shape::Single => self.single(payload),
+            (_, 0xfb) => Phase::Infile,
+            _ => match Reader::new(payload).lenenc() {
+                Ok(columns) if columns > 0 => {
+                    if let Some(rows) = &mut self.status_rows {
+                        rows.begin(columns);
+                    }
+                    Phase::Columns(columns)
+                }
+                _ => Phase::Done,
+            },
+        };
+    }
+
+    fn failed(&mut self, payload: &[u8]) -> Phase {
+        self.error = Some(wire::parse_err(payload).code);
+        Phase::Done
+    }
+
+    fn columns_end(&mut self, payload: &mut [u8]) -> Phase {
+        let status = self.status_at(payload, 3);
+        if status & STATUS_CURSOR_EXISTS != 0 {
+            Phase::Done
+        } else {
+            Phase::Rows
+        }
+    }
+
+    fn end_of_result(&mut self, payload: &mut [u8]) -> Phase {
+        let is_eof = payload[0] == 0xfe && !self.deprecate_eof;
+        let (offset, warnings) = if is_eof {
+            (Ok(3), 1)
+        } else {
+            let offset = wire::ok_status_offset(payload);
+            let warnings = offset.as_ref().map_or(0, |o| o + 2);
+            (offset, warnings)
+        };
+        self.warned |= payload
+            .get(warnings..warnings + 2)
+            .is_some_and(|w| w != [0, 0]);
+        self.inserted |= !is_eof && wire::ok_insert_id(payload).is_ok_and(|id| id != 0);
+        let status = offset.map_or(0, |o| self.status_at(payload, o));
+        if status & STATUS_MORE_RESULTS != 0 {
+            Phase::First
+        } else {
+            Phase::Done
+        }
+    }
+
+    fn single(&mut self, payload: &mut [u8]) -> Phase {
+        if payload[0] == 0xfe && payload.len() >= 5 {
+            self.end_of_result(payload);
+        }
+        Phase::Done
+    }
+
+    fn status_at(&mut self, payload: &mut [u8], offset: usize) -> u16 {
+        let Some(place) = payload.get_mut(offset..offset + 2) else {
+            return 0;
+        };
+        let status = u16::from_le_bytes([place[0], place[1]]);
+        self.status = Some(status);
+        place.copy_from_slice(&(status | self.extra_status).to_le_bytes());
+        status
+    }
+
+    fn prepared(&mut self, payload: &mut [u8], id: u32) -> Phase {
+        let mut reader = Reader::new(&payload[1..]);
+        let (Ok(server_id), Ok(columns), Ok(params)) = (reader.u32(), reader.u16(), reader.u16())
+        else {
+            return Phase::Done;
+        };
+        payload[1..5].copy_from_slice(&id.to_le_bytes());
+        self.prepared = Some(Prepared { server_id, params });
+        let end = |count: u16| u64::from(count) + u64::from(count > 0 && !self.deprecate_eof);
+        match end(columns) + end(params) {
+            0 => Phase::Done,
+            packets => Phase::Count(packets),
+        }
+    }
+}
+
+/// Puts another payload into the packet that begins there.
+fn replace(bytes: &mut BytesMut, at: usize, size: usize, payload: &[u8]) {
+    let behind = bytes.split_off(at + HEADER + size);
+    let header = (payload.len() as u32).to_le_bytes();
+    bytes[at..at + HEADER].copy_from_slice(&header);
+    bytes.truncate(at + HEADER);
+    bytes.extend_from_slice(payload);
+    bytes.unsplit(behind);
+}
+
+#[cfg(test)]
+pub(super) mod tests;

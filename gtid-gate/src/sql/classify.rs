@@ -1,0 +1,76 @@
+//! What a statement may do, and so where it may run.
+//!
+//! In: the text of one statement. Out: its class; the gate adds what it knows of the session (transaction,
+//! current schema, temporary tables). Must never: call `Read` what could write, lock, or answer differently
+//! on a satellite that is fresh enough. What is not understood goes to the master.
+
+use super::class::Class;
+use super::ties::{self, Ties};
+use super::{lex, statement, tokens};
+use crate::common::consistency::{self, BadChoice, Choice};
+use crate::protocol::charset::Encoding;
+
+/// All that a statement's text says about it.
+pub struct Understood {
+    pub class: Class,
+    /// What its comments choose for its reads.
+    pub hint: Result<Choice, BadChoice>,
+    pub ties: Ties,
+    /// A change that computes nothing from other rows and shows the client none.
+    pub changes_only: bool,
+}
+
+/// Classifies a statement that a client with a UTF-8 character set sent.
+pub fn classify(sql: &str) -> Class {
+    understand(sql).class
+}
+
+/// The same, and what else the text says.
+pub fn understand(sql: &str) -> Understood {
+    match lex::tokens(sql) {
+        Ok(lexed) => {
+            let list = &lexed.tokens;
+            let tokens = tokens::Tokens { sql, list };
+            let class = statement::classify(tokens);
+            Understood {
+                ties: ties::ties(&class, &tokens),
+                changes_only: statement::changes_only(&class, &tokens),
+                hint: hints(&lexed.comments),
+                class,
+            }
+        }
+        Err(lex::Unclear(reason)) => Understood::unclear(reason),
+    }
+}
+
+impl Understood {
+    /// What can't be read goes to the master, and nobody knows what it left there.
+    pub fn unclear(reason: &'static str) -> Self {
+        Self {
+            class: Class::Write(reason),
+            hint: Ok(Choice::default()),
+            ties: Ties::UNKNOWN,
+            changes_only: false,
+        }
+    }
+}
+
+/// What is said first counts.
+fn hints(comments: &[&[u8]]) -> Result<Choice, BadChoice> {
+    let mut chosen = Choice::default();
+    for comment in comments {
+        let text = std::str::from_utf8(comment).ok();
+        if let Some(choice) = text.and_then(consistency::hint) {
+            chosen = chosen.and_then(choice?);
+        }
+    }
+    Ok(chosen)
+}
+
+/// What a client sent whose character_set_client is of this kind.
+pub fn understand_bytes(sql: &[u8], encoding: Encoding) -> Understood {
+    match encoding.text(sql) {
+        Some(sql) => understand(sql),
+        None => Understood::unclear("bytes outside the character set that the gate reads"),
+    }
+}

@@ -1,0 +1,20 @@
+//! What a statement may do, and so where it may run.
+
+mod class;
+mod classify;
+mod functions;
+mod lex;
+mod parse;
+mod select;
+mod set;
+mod show;
+mod statement;
+mod status;
+mod ties;
+mod tokens;
+
+pub use class::{ChoiceValue, Class, SetItem};
+pub use classify::{Understood, classify, understand, understand_bytes};
+pub use select::is_system_schema;
+pub use status::with_own_status;
+pub use ties::{ABOUT_ITSELF, FoundRows, Ties};

@@ -1,0 +1,132 @@
+//! The second opinion of a real parser on what the screen found harmless.
+//!
+//! In: the tokens of a query. Out: whether `sqlparser` agrees that it is one query that only reads.
+//! Must never: be asked to parse so deep an expression that freeing it overflows the stack.
+
+use super::class::Class;
+use super::lex::Kind;
+use super::tokens::Tokens;
+use sqlparser::ast::{Query, SetExpr, Statement};
+use sqlparser::dialect::MySqlDialect;
+use sqlparser::parser::Parser;
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+/// Words and operators, each of which may nest the tree once more. Lists of literals don't count.
+const MOST_NESTING: usize = 3_000;
+
+/// Parsing costs ten times what all else here costs, and programs send few shapes of statements: each thread
+/// remembers the classes of that many, none longer than this.
+const MOST_SHAPES: usize = 2_000;
+const LONGEST_SHAPE: usize = 1_024;
+
+/// What stand for values in the shapes that are remembered: no text has them outside quotes, so that no two statements
+/// that differ in more than values share a shape (`a.5` would have that of `a1`).
+const NUMBER: &str = "\u{1}";
+const STRING: &str = "\u{2}";
+
+thread_local! {
+    static CLASSES: RefCell<HashMap<String, Class>> = RefCell::new(HashMap::new());
+}
+
+/// The class of a statement of this shape, if one was seen already; else what `find` says, to be remembered. Values in a
+/// query decide nothing.
+pub fn remembered(tokens: &Tokens, find: impl FnOnce() -> Class) -> Class {
+    let shape = tokens.shape(NUMBER, STRING);
+    if let Some(class) = CLASSES.with_borrow(|classes| classes.get(&shape).cloned()) {
+        return class;
+    }
+    let class = find();
+    if shape.len() <= LONGEST_SHAPE {
+        CLASSES.with_borrow_mut(|classes| {
+            if classes.len() >= MOST_SHAPES {
+                classes.clear();
+            }
+            classes.insert(shape, class.clone());
+        });
+    }
+    class
+}
+
+pub fn is_query(tokens: &Tokens) -> bool {
+    let nesting = tokens.list.iter().filter(|t| nests(t.kind)).count();
+    nesting <= MOST_NESTING && parses_as_query(&tokens.shape("1", "'a'"))
+}
+
+fn parses_as_query(shape: &str) -> bool {
+    let parsed = Parser::parse_sql(&MySqlDialect {}, shape);
+    match parsed.as_deref() {
+        Ok([Statement::Query(query)]) => only_reads(query),
+        _ => false,
+    }
+}
+
+fn nests(kind: Kind) -> bool {
+    match kind {
+        Kind::Word | Kind::Backtick => true,
+        Kind::Symbol(symbol) => !matches!(symbol, b'(' | b')' | b',' | b'.' | b'?'),
+        _ => false,
+    }
+}
+
+fn only_reads(query: &Query) -> bool {
+    let mut bodies = vec![query.body.as_ref()];
+    bodies.extend(
+        query
+            .with
+            .iter()
+            .flat_map(|w| &w.cte_tables)
+            .map(|c| c.query.body.as_ref()),
+    );
+    while let Some(body) = bodies.pop() {
+        match body {
+            SetExpr::Select(select) if select.into.is_none() => {}
+            SetExpr::Query(inner) if inner.locks.is_empty() => bodies.push(&inner.body),
+            SetExpr::SetOperation { left, right, .. } => {
+                bodies.extend([left.as_ref(), right.as_ref()])
+            }
+            SetExpr::Values(_) | SetExpr::Table(_) => {}
+            _ => return false,
+        }
+    }
+    query.locks.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::{classify, lex};
+
+    fn shape(sql: &str) -> String {
+        let list = &lex::tokens(sql).ok().unwrap().tokens;
+        Tokens { sql, list }.shape(NUMBER, STRING)
+    }
+
+    #[test]
+    fn statements_that_differ_in_values_share_a_shape_and_no_others_do() {
+        assert_eq!(shape("SELECT 1, 'b'"), shape("SELECT 0x22, 'it''s'"));
+        for (one, other) in [
+            ("SELECT a1", "SELECT a.5"),
+            ("SELECT 1.", "SELECT 1..5"),
+            ("SELECT 'a'", "SELECT \"a\""),
+            ("SELECT a (1)", "SELECT a(1)"),
+            ("SELECT `1`", "SELECT 1"),
+        ] {
+            assert_ne!(shape(one), shape(other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_remembered_class_is_the_class_that_was_found() {
+        for sql in [
+            "SELECT 1",
+            "SELECT 2 FOR UPDATE",
+            "SELECT @@version",
+            "SELECT 1 1",
+        ] {
+            let first = classify(sql);
+            assert_eq!(classify(sql), first, "{sql}");
+            assert_eq!(classify(&sql.replace(['1', '2'], "77")), first, "{sql}");
+        }
+    }
+}
