@@ -336,7 +336,8 @@ final class Sequencer implements BinlogReader.Sink {
         }
 
         private String obstacle(BinlogEvent event, boolean last) {
-            if (event.type() == EventType.ROWS_QUERY || event.ignorable() || event.type() == EventType.XID || event.type() == EventType.XA_PREPARE) {
+            if (event.type() == EventType.ROWS_QUERY || event.ignorable() || event.type() == EventType.XID
+                    || event.type() == EventType.XA_PREPARE) {
                 return null;
             }
             if (event.type() != EventType.QUERY) {
