@@ -60,7 +60,8 @@ final class Classifier {
     }
 
     private Verdict verdict(MasterTransaction transaction) {
-        List<BinlogEvent> essential = transaction.events().stream().filter(e -> e.type() != EventType.ROWS_QUERY && !e.ignorable()).toList();
+        List<BinlogEvent> essential = transaction.events().stream().filter(e -> e.type() != EventType.ROWS_QUERY && !e.ignorable())
+                .toList();
         BinlogEvent first = essential.get(0);
         if (first.type() != EventType.QUERY) {
             return new AsRebuild("transaction starts with event type " + first.type());

@@ -70,7 +70,8 @@ final class LargeTransaction {
     }
 
     private static String whyUnsafe(BinlogEvent event, boolean last) {
-        if (event.type() == EventType.ROWS_QUERY || event.ignorable() || event.type() == EventType.XID || event.type() == EventType.XA_PREPARE) {
+        if (event.type() == EventType.ROWS_QUERY || event.ignorable() || event.type() == EventType.XID
+                || event.type() == EventType.XA_PREPARE) {
             return null;
         }
         if (event.type() != EventType.QUERY) {

@@ -41,7 +41,9 @@ final class PreparedTransactions {
     }
 
     void add(String xid, MasterTransaction group, String unsafe) {
-        List<BinlogEvent> changes = unsafe != null ? List.of() : group.events().stream().filter(each -> EventType.isChange(each.type())).toList();
+        List<BinlogEvent> changes = unsafe != null
+                ? List.of()
+                : group.events().stream().filter(each -> EventType.isChange(each.type())).toList();
         Prepared prepared = new Prepared(group.formatDescription(), RowSession.of(group.events()), changes, unsafe);
         if (bytes + prepared.bytes() > MAX_BYTES) {
             return;

@@ -52,7 +52,8 @@ final class Sequencer implements BinlogReader.Sink {
     private String file = "";
     private long position;
 
-    Sequencer(CaptureConfig config, VerdictWriter writer, LargeTransaction.Factory largeTransactions, RowSource rowSource, EpochKeeper epoch,
+    Sequencer(CaptureConfig config, VerdictWriter writer, LargeTransaction.Factory largeTransactions, RowSource rowSource,
+            EpochKeeper epoch,
             PreparedTransactions prepared) {
         this.config = config;
         this.writer = writer;

@@ -19,7 +19,8 @@ final class UnsafeStatements {
     /** Statements that the server writes into the binlog as the client sent them; others it puts together itself, names in UTF-8. */
     private static final Pattern AS_SENT = Pattern.compile(
             "(CREATE|ALTER|DROP)\\s+((UNIQUE|FULLTEXT|SPATIAL)\\s+)?(TABLE|INDEX|DATABASE|SCHEMA)\\b.*"
-                    + "|(ALTER|DROP)\\s+(PROCEDURE|FUNCTION)\\b.*|DROP\\s+VIEW\\b.*|(RENAME|ANALYZE|OPTIMIZE)\\s+TABLE\\b.*|TRUNCATE\\b.*", Pattern.DOTALL);
+                    + "|(ALTER|DROP)\\s+(PROCEDURE|FUNCTION)\\b.*|DROP\\s+VIEW\\b.*|(RENAME|ANALYZE|OPTIMIZE)\\s+TABLE\\b.*|TRUNCATE\\b.*",
+            Pattern.DOTALL);
 
     /** Of these only the head is put together by the server: definer, name, a view's columns; and a routine's comment. */
     private static final Pattern HEAD = Pattern.compile(
@@ -115,7 +116,7 @@ final class UnsafeStatements {
                         return true;
                     }
                 }
-                default -> { }
+                default -> {}
             }
         }
         return false;

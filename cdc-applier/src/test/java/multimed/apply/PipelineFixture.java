@@ -21,8 +21,9 @@ final class PipelineFixture implements AutoCloseable, PipelineListener {
     private final Pipeline pipeline;
 
     PipelineFixture(TestMysql satellite, int count) throws SQLException {
-        ApplyConfig config = ApplyConfig.from(Map.of("LOG_AUTHENTICATION", "off", "SATELLITE_HOST", satellite.address(), "APPLIER_USER", TestMysql.USER,
-                "APPLIER_PASSWORD", TestMysql.PASSWORD));
+        ApplyConfig config = ApplyConfig
+                .from(Map.of("LOG_AUTHENTICATION", "off", "SATELLITE_HOST", satellite.address(), "APPLIER_USER", TestMysql.USER,
+                        "APPLIER_PASSWORD", TestMysql.PASSWORD));
         SatelliteConnector connector = new SatelliteConnector(new Address(satellite.address(), 3306), TestMysql.USER, TestMysql.PASSWORD);
         List<PipelineSession> sessions = new ArrayList<>();
         try (SatelliteSession owner = connector.open()) {

@@ -48,8 +48,8 @@ class SqlLexerTest {
 
     @Property
     void anyTextComesToAnEndAndNoWordIsMadeUp(
-            @ForAll @Chars({'/', '*', '!', '\'', '`', '"', '\\', '-', '#', '\n', ' ', '9', '='}) @CharRange(from = 'a', to = 'd') @StringLength(max = 40)
-                    String sql,
+            @ForAll @Chars({'/', '*', '!', '\'', '`', '"', '\\', '-', '#', '\n', ' ', '9',
+                '='}) @CharRange(from = 'a', to = 'd') @StringLength(max = 40) String sql,
             @ForAll boolean backslashEscapes) {
         String upper = sql.toUpperCase();
         for (String word : SqlWords.of(sql.getBytes(StandardCharsets.ISO_8859_1), backslashEscapes, "gbk")) {
