@@ -7,6 +7,7 @@ local mix = {}
 mix.WHOLE = 10000
 
 -- {interaction, browsing, shopping, ordering}
+-- stylua: ignore
 local TABLE = {
    {"home",                  2900, 1600,  912},
    {"new_products",          1100,  500,   46},
