@@ -9,7 +9,12 @@ shell_scripts() {
   done
 }
 
-check_style() { check_shell; check_python; check_lua; check_java; }
+check_style() {
+  check_shell
+  check_python
+  check_lua
+  check_java
+}
 
 shell_layout=(-i 2 -ci -bn -sr)
 
@@ -64,7 +69,10 @@ gate_style() {
 
 gate_tests() { suite gtid-gate cargo 1800 '' env -C gtid-gate cargo test --locked --no-fail-fast; }
 
-check_gate() { gate_style; gate_tests; }
+check_gate() {
+  gate_style
+  gate_tests
+}
 
 # check_fuzz_targets: that they compile; `make fuzz` runs them. With what was compiled for the gate, and without libFuzzer itself, for
 # which a library that is not there stands: nothing is linked.
