@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Variables given on the command line reach the scripts through the environment.
 export
 
-.PHONY: help demo up stop down status layout images engine user import compare verify test check test-gate test-cdc test-stack test-proxysql test-loadgen chaos deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw clean
+.PHONY: help demo up stop down status layout images engine user import compare verify test check format test-gate test-cdc test-stack test-proxysql test-loadgen chaos deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -50,6 +50,9 @@ test: ## run every test: unit, property, integration; prints one closing line
 
 check: ## run style, unit and property tests of all languages: no Docker, a few minutes
 	@tests/run check
+
+format: ## rewrite the sources in the layout that check asks for
+	@tests/run format
 
 test-gate: ## run the tests of gtid-gate, those on a stack too
 	@tests/run gate

@@ -5,7 +5,10 @@
 set -euo pipefail
 
 main() {
-  if (( $# != 2 )) || [[ ! -x $1 ]]; then echo "usage: ${0##*/} PATH_TO_PROXYSQL OUTDIR" >&2; exit 64; fi
+  if (($# != 2)) || [[ ! -x $1 ]]; then
+    echo "usage: ${0##*/} PATH_TO_PROXYSQL OUTDIR" >&2
+    exit 64
+  fi
   local libraries library
   libraries=$(ldd "$1")
   if grep 'not found' <<< "$libraries" >&2; then exit 1; fi

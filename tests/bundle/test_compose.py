@@ -1,4 +1,5 @@
 """What an operator sees of the stack from outside: ports, health checks, limits, and no secret anywhere."""
+
 import glob
 import json
 import os
@@ -86,11 +87,16 @@ def test_secrets_are_closed_to_other_users_of_the_host(stack):
 
 def test_no_secret_in_inspect_arguments_environment_or_logs(stack, secret_values):
     ids = stack.compose("ps", "--all", "-q").stdout.split()
-    places = {"docker inspect": containers.run("docker", "inspect", *ids).stdout, "logs": stack.logs(),
-              "compose config": stack.compose("config").stdout}
+    places = {
+        "docker inspect": containers.run("docker", "inspect", *ids).stdout,
+        "logs": stack.logs(),
+        "compose config": stack.compose("config").stdout,
+    }
     for service in stack.compose("ps", "--services").stdout.split():
-        pids = [line.split()[0] for line in
-                containers.run("docker", "top", containers.inspect(service)["Id"], "-eo", "pid,comm").stdout.splitlines()[1:]]
+        pids = [
+            line.split()[0]
+            for line in containers.run("docker", "top", containers.inspect(service)["Id"], "-eo", "pid,comm").stdout.splitlines()[1:]
+        ]
         for pid in pids:
             for file in ("cmdline", "environ"):
                 try:
@@ -105,8 +111,10 @@ def test_no_secret_in_inspect_arguments_environment_or_logs(stack, secret_values
 
 
 def test_each_service_sees_only_its_own_secrets(stack):
-    seen = {service: set(stack.compose("exec", "-T", service, "ls", "/run/secrets").stdout.split())
-            for service in ("master", "satellite-1", "capture", "applier-1", "gate")}
+    seen = {
+        service: set(stack.compose("exec", "-T", service, "ls", "/run/secrets").stdout.split())
+        for service in ("master", "satellite-1", "capture", "applier-1", "gate")
+    }
     assert seen["gate"] == {"gate_password"}
     assert seen["capture"] == {"capture_password", "log_writer_password", "log_reader_password"}
     assert seen["applier-1"] == {"applier_password", "log_reader_password"}

@@ -1,4 +1,5 @@
 """What `make` offers, and what it refuses."""
+
 import json
 import re
 
@@ -6,7 +7,7 @@ from support import compose as containers
 
 
 def test_help_lists_every_target_with_one_line():
-    makefile = (containers.ROOT + "/Makefile")
+    makefile = containers.ROOT + "/Makefile"
     with open(makefile) as file:
         targets = re.search(r"^\.PHONY: (.*)$", file.read(), re.MULTILINE)[1].split()
     lines = containers.run("make", "-s", "help").stdout.splitlines()

@@ -41,7 +41,11 @@ remove_stack() (
   mkdir -p "$TEST_STATE"
   echo 'services: {}' > "$OVERRIDE_FILE"
   docker compose --profile '*' down --volumes --remove-orphans --timeout 20 > "$logs/down-$1.log" 2>&1 \
-    || { progress "removing the stack failed:"; tail -n 20 "$logs/down-$1.log"; exit 1; }
+    || {
+      progress "removing the stack failed:"
+      tail -n 20 "$logs/down-$1.log"
+      exit 1
+    }
   rm -rf "$SECRETS_DIR"
 )
 

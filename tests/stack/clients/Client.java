@@ -43,7 +43,8 @@ public final class Client {
             statement.execute("DROP TABLE IF EXISTS from_java");
             statement.execute("CREATE TABLE from_java (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(20))");
         }
-        try (PreparedStatement insert = connection.prepareStatement("INSERT INTO from_java (v) VALUES (?)", Statement.RETURN_GENERATED_KEYS)) {
+        try (PreparedStatement insert = connection.prepareStatement("INSERT INTO from_java (v) VALUES (?)",
+                Statement.RETURN_GENERATED_KEYS)) {
             for (int i = 0; i < 100; i++) {
                 insert.setString(1, "row " + i);
                 insert.addBatch();
@@ -57,7 +58,8 @@ public final class Client {
     }
 
     private static int count(Connection connection) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement("SELECT COUNT(*) FROM from_java"); ResultSet rows = statement.executeQuery()) {
+        try (PreparedStatement statement = connection.prepareStatement("SELECT COUNT(*) FROM from_java");
+                ResultSet rows = statement.executeQuery()) {
             rows.next();
             return rows.getInt(1);
         }

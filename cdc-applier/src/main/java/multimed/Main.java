@@ -47,7 +47,8 @@ public final class Main {
             case "verify":
                 return Verify.run(args.subList(1, args.size()), env);
             default:
-                System.err.println("usage: cdc-applier capture | apply | log [--from OFFSET] [--follow] | verify [SATELLITE:PORT...] | decode");
+                System.err.println(
+                        "usage: cdc-applier capture | apply | log [--from OFFSET] [--follow] | verify [SATELLITE:PORT...] | decode");
                 return USAGE;
         }
     }

@@ -33,7 +33,7 @@ final class Follower implements AutoCloseable {
     private final ApplyMetrics metrics;
     private final Gtid suspect;
     private final Consumer<Gtid> progress;
-    private GapDetector continuity;
+    private GapDetector gaps;
     private LogicalClock clock = new LogicalClock();
     private final SerialWriter writer;
     private final Pipeline pipeline;
@@ -57,16 +57,16 @@ final class Follower implements AutoCloseable {
         this.metrics = metrics;
         this.suspect = suspect;
         this.progress = progress;
-        this.continuity = new GapDetector(session.identity().executed());
+        this.gaps = new GapDetector(session.identity().executed());
         this.writer = new SerialWriter(session, config, filter, this::committed, metrics::sent);
         this.pipeline = beside.isEmpty() ? null : new Pipeline(beside, config, filter, new FromPipeline(), lockCheck);
     }
 
     /** Goes to where the satellite is; returns that offset. */
     long start() {
-        startedAt = OffsetFinder.find(log, continuity.executed());
+        startedAt = OffsetFinder.find(log, gaps.executed());
         log.seek(startedAt);
-        metrics.position(continuity.executed());
+        metrics.position(gaps.executed());
         return startedAt;
     }
 
@@ -82,7 +82,7 @@ final class Follower implements AutoCloseable {
             if (broken == null) {
                 metrics.behind(null);
             }
-            continuity.idle(session.executed());
+            gaps.idle(session.executed());
             return;
         }
         for (ConsumerRecord<byte[], byte[]> record : records) {
@@ -128,7 +128,7 @@ final class Follower implements AutoCloseable {
         ApplyLoop.LOG.warn("event=epoch-uncertain {} next=read-from-offset-{}", e.getMessage(), startedAt);
         assembler = new RecordAssembler();
         clock = new LogicalClock();
-        continuity = new GapDetector(continuity.executed());
+        gaps = new GapDetector(gaps.executed());
         broken = null;
         log.seek(startedAt);
     }
@@ -159,7 +159,7 @@ final class Follower implements AutoCloseable {
     private void act(LogEvent event, ConsumerRecord<byte[], byte[]> record) throws SQLException, ApplyFailure, InterruptedException {
         if (event instanceof LogEvent.EpochStarted start) {
             broken = null;
-            continuity.epochStarted(start);
+            gaps.epochStarted(start);
         } else if (event instanceof LogEvent.Broken breach) {
             broken = broken(record, breach.what());
             brokenSince = System.nanoTime();
@@ -173,8 +173,8 @@ final class Follower implements AutoCloseable {
     }
 
     private void part(LogEvent.Part part) throws SQLException, ApplyFailure, InterruptedException {
-        long freeOf = part.first() ? clock.freeOf(part.record()) : 0;
-        if (!continuity.wants(part)) {
+        long sinceParent = part.first() ? clock.sinceCommitParent(part.record()) : 0;
+        if (!gaps.wants(part)) {
             if (part.last()) {
                 metrics.skipped();
             }
@@ -185,19 +185,19 @@ final class Follower implements AutoCloseable {
             throw Divergence.at(part.gtid(), Divergence.Reason.REBUILD_RECORD,
                     "log says: " + part.record().getRebuild().getReason());
         }
-        write(part, freeOf);
+        write(part, sinceParent);
         metrics.part(part);
         if (part.last()) {
-            continuity.written(part.gtid());
+            gaps.written(part.gtid());
         }
     }
 
-    private void write(LogEvent.Part part, long freeOf) throws SQLException, ApplyFailure, InterruptedException {
+    private void write(LogEvent.Part part, long sinceParent) throws SQLException, ApplyFailure, InterruptedException {
         inHand = part.gtid();
         delayForTests(part);
         if (canGoBeside(part)) {
             writer.flush();
-            pipeline.submit(part, freeOf);
+            pipeline.submit(part, sinceParent);
             return;
         }
         drain();

@@ -37,7 +37,7 @@ final class Packet {
         }
     }
 
-    private static final Runnable NOTHING = () -> { };
+    private static final Runnable NOTHING = () -> {};
 
     private final SqlBuffer sql = new SqlBuffer();
     private final List<Expectation> expectations = new ArrayList<>();

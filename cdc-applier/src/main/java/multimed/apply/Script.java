@@ -60,7 +60,7 @@ final class Script {
         switch (record.getBodyCase()) {
             case ROWS -> rows(packet, fullAt);
             case RAW -> raw(packet);
-            case EMPTY -> { }
+            case EMPTY -> {}
             default -> throw new LogBrokenException("a transaction of kind " + record.getBodyCase() + " beside others");
         }
         done = statements == null || !statements.hasNext();

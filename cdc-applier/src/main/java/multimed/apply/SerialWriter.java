@@ -1,6 +1,7 @@
 package multimed.apply;
 
 import com.google.protobuf.ByteString;
+import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
@@ -15,7 +16,7 @@ import multimed.log.proto.Raw;
 import multimed.log.proto.Rows;
 import multimed.log.proto.Statement;
 import multimed.mysql.QueryText;
-import multimed.sqltext.StatementText;
+import multimed.sqltext.TriggerStatements;
 
 /**
  * In: the parts of one transaction after the other, none of them executed yet. Out: transactions on the satellite under
@@ -93,7 +94,12 @@ final class SerialWriter {
     }
 
     private static String describe(LogRecord record) {
-        return record.hasStatement() ? StatementText.shortened(record.getStatement().getSql()) : "kind=" + record.getBodyCase();
+        return record.hasStatement() ? shortened(record.getStatement().getSql()) : "kind=" + record.getBodyCase();
+    }
+
+    private static String shortened(ByteString sql) {
+        String line = sql.toString(StandardCharsets.UTF_8).replaceAll("\\s+", " ");
+        return "statement=\"" + (line.length() <= 120 ? line : line.substring(0, 120) + "…") + '"';
     }
 
     private void empty(Part part) throws SQLException, ApplyFailure {
@@ -186,7 +192,7 @@ final class SerialWriter {
             throw new LogBrokenException("a statement is a transaction by itself");
         }
         flush();
-        if (StatementText.leavesSatellitesAlone(statement.getSql(), session.identity().version())) {
+        if (TriggerStatements.isOne(statement.getSql(), session.identity().version())) {
             empty(part);
             flush();
             return;

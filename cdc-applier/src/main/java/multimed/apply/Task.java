@@ -17,15 +17,15 @@ final class Task {
 
     final long number;
     final Part part;
-    /** Number of the newest task that must be committed before this one may begin. */
-    final long after;
+    /** Number of the newest task that must be committed before this one may begin (MySQL's term); 0 if none must. */
+    final long commitParent;
     State state = State.WAITING;
     PipelineSession session;
     Exception failure;
 
-    Task(long number, Part part, long after) {
+    Task(long number, Part part, long commitParent) {
         this.number = number;
         this.part = part;
-        this.after = after;
+        this.commitParent = commitParent;
     }
 }

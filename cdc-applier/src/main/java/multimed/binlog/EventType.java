@@ -31,6 +31,11 @@ public final class EventType {
         return type == WRITE_ROWS || type == UPDATE_ROWS || type == DELETE_ROWS || type == PARTIAL_UPDATE_ROWS;
     }
 
+    /** What a raw record carries. */
+    public static boolean isChange(int type) {
+        return type == TABLE_MAP || isRows(type);
+    }
+
     public static boolean isGtid(int type) {
         return type == GTID || type == GTID_TAGGED;
     }

@@ -10,6 +10,9 @@ import java.nio.charset.StandardCharsets;
  */
 public record QueryEvent(String database, byte[] sql, int errorCode, long timestampMicros, StatusVariables status) {
 
+    /** A bit of sql_mode. */
+    private static final long NO_BACKSLASH_ESCAPES = 1 << 20;
+
     public static QueryEvent parse(BinlogEvent event) {
         ByteCursor body = event.body();
         body.skip(8);
@@ -21,6 +24,11 @@ public record QueryEvent(String database, byte[] sql, int errorCode, long timest
         byte[] sql = body.bytes(body.remaining());
         long micros = event.timestampSeconds() * 1_000_000 + status.microseconds();
         return new QueryEvent(database, sql, errorCode, micros, status);
+    }
+
+    /** Whether a backslash in the statement's quotes is an ordinary character. */
+    public boolean noBackslashEscapes() {
+        return (status.numbers().getOrDefault("sql_mode", 0L) & NO_BACKSLASH_ESCAPES) != 0;
     }
 
     /** The statement byte by byte as Latin-1: good for looking at its ASCII keywords only. */

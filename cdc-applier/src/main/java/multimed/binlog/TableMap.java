@@ -59,7 +59,8 @@ public record TableMap(long tableId, String database, String table, List<Column>
         for (int i = 0; i < types.length; i++) {
             metas[i] = switch (types[i] & 0xff) {
                 case ColumnTypes.FLOAT, ColumnTypes.DOUBLE, ColumnTypes.BLOB, ColumnTypes.JSON, ColumnTypes.GEOMETRY,
-                    ColumnTypes.VECTOR, ColumnTypes.TIME, ColumnTypes.DATETIME, ColumnTypes.TIMESTAMP -> in.u8();
+                        ColumnTypes.VECTOR, ColumnTypes.TIME, ColumnTypes.DATETIME, ColumnTypes.TIMESTAMP ->
+                    in.u8();
                 case ColumnTypes.BIT, ColumnTypes.VARCHAR -> in.u16();
                 case ColumnTypes.DECIMAL, ColumnTypes.STRING, ColumnTypes.VAR_STRING, ColumnTypes.ENUM, ColumnTypes.SET ->
                     (int) in.bigEndian(2);

@@ -45,7 +45,7 @@ final class CaptureRun implements AutoCloseable {
     private final Metrics metrics;
     private final Readiness readiness;
     private final PreparedTransactions prepared;
-    private volatile BinlogReader spine;
+    private volatile BinlogReader reader;
     private volatile boolean closed;
 
     /** An epoch that is this run's own, and what lies before it. */
@@ -176,12 +176,15 @@ final class CaptureRun implements AutoCloseable {
                 UnloggedGtids gaps = new UnloggedGtids(config.master())) {
             EpochKeeper epoch = new EpochKeeper(
                     claim.writer(), tail, gaps, claim.number(), claim.set(), master.serverUuid(), metrics, readiness);
-            Sequencer sequencer = new Sequencer(config, classifier, generated, rows,
-                    new RecordWriter(claim.writer(), metrics), epoch, prepared, new PreparedInBinlog(config.master()));
+            RecordWriter writer = new RecordWriter(claim.writer(), metrics);
+            LargeTransaction.Factory large = new LargeTransaction.Factory(classifier, rows, writer, epoch);
+            XaWriter xa = new XaWriter(prepared, new PreparedInBinlog(config.master()), writer, large, epoch);
+            VerdictWriter verdicts = new VerdictWriter(classifier, generated, rows, writer, xa, epoch);
+            Sequencer sequencer = new Sequencer(config, verdicts, large, rows, epoch, prepared);
             prepared.resumeFrom(claim.set());
-            spine = new BinlogReader(config.master(), claim.set(), sequencer);
+            reader = new BinlogReader(config.master(), claim.set(), sequencer);
             if (!closed) {
-                spine.run();
+                reader.run();
             }
         }
     }
@@ -190,9 +193,9 @@ final class CaptureRun implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
-        BinlogReader s = spine;
-        if (s != null) {
-            s.close();
+        BinlogReader current = reader;
+        if (current != null) {
+            current.close();
         }
     }
 }

@@ -60,7 +60,8 @@ final class Classifier {
     }
 
     private Verdict verdict(MasterTransaction transaction) {
-        List<BinlogEvent> essential = transaction.events().stream().filter(e -> e.type() != EventType.ROWS_QUERY && !e.ignorable()).toList();
+        List<BinlogEvent> essential = transaction.events().stream().filter(e -> e.type() != EventType.ROWS_QUERY && !e.ignorable())
+                .toList();
         BinlogEvent first = essential.get(0);
         if (first.type() != EventType.QUERY) {
             return new AsRebuild("transaction starts with event type " + first.type());
@@ -111,7 +112,7 @@ final class Classifier {
         return rows(changes);
     }
 
-    static boolean isSavepoint(BinlogEvent event) {
+    private static boolean isSavepoint(BinlogEvent event) {
         return event.type() == EventType.QUERY && QueryEvent.parse(event).ascii().toUpperCase(Locale.ROOT).startsWith("SAVEPOINT ");
     }
 
@@ -124,7 +125,7 @@ final class Classifier {
     }
 
     /** What in these events is not a row change, or null. */
-    static String notRowEvent(List<BinlogEvent> events) {
+    private static String notRowEvent(List<BinlogEvent> events) {
         for (BinlogEvent event : events) {
             if (event.type() == EventType.QUERY) {
                 return "statement inside a transaction: " + Statements.shortened(QueryEvent.parse(event));

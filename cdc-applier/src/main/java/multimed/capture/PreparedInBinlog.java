@@ -99,8 +99,8 @@ final class PreparedInBinlog {
     }
 
     private void read(String file, long position, BinlogReader.Sink sink) throws Exception {
-        try (BinlogReader spine = new BinlogReader(access, file, position, sink)) {
-            spine.run();
+        try (BinlogReader reader = new BinlogReader(access, file, position, sink)) {
+            reader.run();
         } catch (BinlogReader.Finished e) {
             return;
         }

@@ -15,8 +15,8 @@ import multimed.gtid.GtidSet;
 final class PreparedTransactions {
     private static final long MAX_BYTES = 64L * 1024 * 1024;
 
-    /** @param obstacle why the changes can't be replayed, or null; there are no events then */
-    record Prepared(byte[] formatDescription, Map<String, String> session, List<BinlogEvent> changes, String obstacle) {
+    /** @param unsafe why the changes can't be replayed, or null; there are no events then */
+    record Prepared(byte[] formatDescription, Map<String, String> session, List<BinlogEvent> changes, String unsafe) {
         long bytes() {
             return changes.stream().mapToLong(BinlogEvent::length).sum();
         }
@@ -40,18 +40,16 @@ final class PreparedTransactions {
         upTo = set;
     }
 
-    void add(String xid, MasterTransaction group, String obstacle) {
-        List<BinlogEvent> changes = obstacle != null ? List.of() : group.events().stream().filter(PreparedTransactions::isChange).toList();
-        Prepared prepared = new Prepared(group.formatDescription(), RowSession.of(group.events()), changes, obstacle);
+    void add(String xid, MasterTransaction group, String unsafe) {
+        List<BinlogEvent> changes = unsafe != null
+                ? List.of()
+                : group.events().stream().filter(each -> EventType.isChange(each.type())).toList();
+        Prepared prepared = new Prepared(group.formatDescription(), RowSession.of(group.events()), changes, unsafe);
         if (bytes + prepared.bytes() > MAX_BYTES) {
             return;
         }
         bytes += prepared.bytes();
         byXid.put(xid, prepared);
-    }
-
-    private static boolean isChange(BinlogEvent event) {
-        return event.type() == EventType.TABLE_MAP || EventType.isRows(event.type());
     }
 
     /** Forgets it; null if it was prepared before this process began, or was too much. */

@@ -14,6 +14,8 @@ import multimed.log.proto.LogRecord;
 import multimed.log.proto.Rebuild;
 import multimed.log.proto.Rows;
 import multimed.log.proto.Statement;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import multimed.process.Metric;
 import multimed.process.Metrics;
 
@@ -22,8 +24,10 @@ import multimed.process.Metrics;
  * complete transaction per call.
  */
 final class RecordWriter {
-    /** The master's clock knows the rows of an XA transaction by its XA PREPARE; in the log they come later. */
-    private static final String XA = "xa";
+    private static final Logger logger = LoggerFactory.getLogger(RecordWriter.class);
+
+    /** Reason of an XA transaction's raw records. The master's clock knows its rows by its XA PREPARE; in the log they come later. */
+    static final String XA = "xa";
 
     private final LogWriter log;
     private final Metrics metrics;
@@ -42,6 +46,7 @@ final class RecordWriter {
     }
 
     void rebuild(GtidEvent start, Gtid previous, String reason) {
+        logger.warn("satellites will clone again gtid={} reason=\"{}\"", start.gtid(), reason);
         metrics.add(Metric.CAPTURE_REBUILD, 1);
         write(start, previous, LogRecord.newBuilder().setRebuild(Rebuild.newBuilder().setReason(reason)), "rebuild");
     }
@@ -54,8 +59,7 @@ final class RecordWriter {
 
     /** The events of a transaction that has been read completely. */
     void raw(MasterTransaction transaction, Gtid previous, String reason) {
-        GtidEvent start = reason.equals(XA) ? transaction.start().withoutClock() : transaction.start();
-        RawStream stream = rawStream(start, previous, transaction.formatDescription(), reason);
+        RawStream stream = rawStream(transaction.start(), previous, transaction.formatDescription(), reason);
         stream.session(RowSession.of(transaction.events()));
         transaction.events().forEach(stream::addIfChange);
         stream.finish();
@@ -63,7 +67,7 @@ final class RecordWriter {
 
     /** Events that came in an earlier transaction of the binlog. */
     void raw(GtidEvent start, Gtid previous, PreparedTransactions.Prepared changes) {
-        RawStream stream = rawStream(start, previous, changes.formatDescription(), "xa");
+        RawStream stream = rawStream(start, previous, changes.formatDescription(), XA);
         stream.session(changes.session());
         changes.changes().forEach(stream::add);
         stream.finish();
@@ -79,7 +83,7 @@ final class RecordWriter {
 
     /** For a transaction too large to be held. */
     RawStream rawStream(GtidEvent start, Gtid previous, byte[] formatDescription, String reason) {
-        return new RawStream(new Chunks(start, previous), formatDescription, reason);
+        return new RawStream(new Chunks(reason.equals(XA) ? start.withoutClock() : start, previous), formatDescription, reason);
     }
 
     private void write(GtidEvent start, Gtid previous, LogRecord.Builder record, String kind) {
@@ -116,7 +120,7 @@ final class RecordWriter {
         }
 
         private void addIfChange(BinlogEvent event) {
-            if (event.type() == EventType.TABLE_MAP || EventType.isRows(event.type())) {
+            if (EventType.isChange(event.type())) {
                 add(event);
             }
         }

@@ -18,7 +18,6 @@ import multimed.log.LogTopic;
 import multimed.log.proto.Statement;
 import multimed.master.Collations;
 import multimed.master.Collations.Collation;
-import multimed.sqltext.SqlWords;
 
 /**
  * In: a query event that is a transaction by itself. Out: the statement with its session settings, or why it can't be replayed as
@@ -46,8 +45,8 @@ final class Statements {
         if (isTemporary(upper)) {
             return new AsEmpty();
         }
-        String obstacle = obstacle(query, upper);
-        return obstacle != null ? new AsRebuild(obstacle + ": " + shortened(query)) : new AsStatement(statement(query));
+        String unsafe = whyUnsafe(query, upper);
+        return unsafe != null ? new AsRebuild(unsafe + ": " + shortened(query)) : new AsStatement(statement(query));
     }
 
     /** CREATE TABLE … START TRANSACTION, as the binlog has CREATE TABLE … SELECT: what follows are its rows. */
@@ -55,7 +54,7 @@ final class Statements {
         Verdict verdict = verdict(query);
         boolean serversText = isAscii(query.sql()) || collations.exactInUtf8(query.status().clientCharset());
         // The server escapes with backslashes whatever the sql_mode is.
-        boolean readAsWritten = !SqlWords.noBackslashEscapes(query) || query.ascii().indexOf('\\') < 0;
+        boolean readAsWritten = !query.noBackslashEscapes() || query.ascii().indexOf('\\') < 0;
         if (!(verdict instanceof AsStatement whole) || !serversText || !readAsWritten) {
             return verdict instanceof AsRebuild ? verdict : new AsRebuild("text of the server's own: " + shortened(query));
         }
@@ -64,7 +63,7 @@ final class Statements {
 
     boolean opensTransaction(QueryEvent query) {
         String charset = collations.get(query.status().clientCharset()).map(Collation::charset).orElse("");
-        List<String> words = SqlWords.of(query, charset);
+        List<String> words = UnsafeStatements.words(query, charset);
         int start = words.indexOf("START");
         return words.size() > 2 && words.subList(0, 2).equals(List.of("CREATE", "TABLE"))
                 && start > 0 && start + 1 < words.size() && words.get(start + 1).equals("TRANSACTION");
@@ -81,7 +80,8 @@ final class Statements {
                 || upper.startsWith("CREATE TEMPORARY TABLE") || upper.startsWith("ALTER TEMPORARY TABLE");
     }
 
-    private String obstacle(QueryEvent query, String upper) {
+    /** Why the text is not certain to do on a satellite what it did on the master; null if it is. */
+    private String whyUnsafe(QueryEvent query, String upper) {
         StatusVariables status = query.status();
         if (upper.startsWith("XA ")) {
             return "unknown";
@@ -102,11 +102,11 @@ final class Statements {
         if (status.timeZone().equals("SYSTEM") && !systemTimeZone.equals("UTC")) {
             return "depends on the master's system time zone " + systemTimeZone;
         }
-        return settings(status) == null ? "unknown collation" : definerObstacle(status, upper);
+        return settings(status) == null ? "unknown collation" : whyDefinerUnsafe(status, upper);
     }
 
     /** Who CURRENT_USER was can't be replayed: the text must name the definer itself. */
-    private static String definerObstacle(StatusVariables status, String upper) {
+    private static String whyDefinerUnsafe(StatusVariables status, String upper) {
         boolean stored = upper.matches("(?s)(CREATE|ALTER)\\b.{0,200}?\\b(VIEW|PROCEDURE|FUNCTION)\\b.*");
         boolean named = upper.contains("DEFINER") && !upper.contains("CURRENT_USER");
         return stored && !named && !status.invoker().isEmpty() ? "definer not in the text" : null;

@@ -19,7 +19,8 @@ final class UnsafeStatements {
     /** Statements that the server writes into the binlog as the client sent them; others it puts together itself, names in UTF-8. */
     private static final Pattern AS_SENT = Pattern.compile(
             "(CREATE|ALTER|DROP)\\s+((UNIQUE|FULLTEXT|SPATIAL)\\s+)?(TABLE|INDEX|DATABASE|SCHEMA)\\b.*"
-                    + "|(ALTER|DROP)\\s+(PROCEDURE|FUNCTION)\\b.*|DROP\\s+VIEW\\b.*|(RENAME|ANALYZE|OPTIMIZE)\\s+TABLE\\b.*|TRUNCATE\\b.*", Pattern.DOTALL);
+                    + "|(ALTER|DROP)\\s+(PROCEDURE|FUNCTION)\\b.*|DROP\\s+VIEW\\b.*|(RENAME|ANALYZE|OPTIMIZE)\\s+TABLE\\b.*|TRUNCATE\\b.*",
+            Pattern.DOTALL);
 
     /** Of these only the head is put together by the server: definer, name, a view's columns; and a routine's comment. */
     private static final Pattern HEAD = Pattern.compile(
@@ -45,9 +46,14 @@ final class UnsafeStatements {
         String upper = query.ascii().stripLeading().toUpperCase(Locale.ROOT);
         Matcher head = HEAD.matcher(upper);
         boolean clients = AS_SENT.matcher(upper).matches()
-                || head.matches() && isAscii(head.group(1)) && !SqlWords.of(query, charset).contains("COMMENT");
+                || head.matches() && isAscii(head.group(1)) && !words(query, charset).contains("COMMENT");
         boolean servers = SHOWN.matcher(upper).matches() && isUtf8(query.sql());
         return clients && !servers ? null : "text in character set " + charset;
+    }
+
+    /** Under the statement's own sql_mode. */
+    static List<String> words(QueryEvent query, String charset) {
+        return SqlWords.of(query.sql(), !query.noBackslashEscapes(), charset);
     }
 
     private static boolean isUtf8(byte[] bytes) {
@@ -73,7 +79,7 @@ final class UnsafeStatements {
     }
 
     private static String dependsOnMore(QueryEvent query, String charset) {
-        List<String> words = SqlWords.of(query, charset);
+        List<String> words = words(query, charset);
         int table = words.indexOf("TABLE");
         if (table < 1 || table > 3) {
             return null;
@@ -110,7 +116,7 @@ final class UnsafeStatements {
                         return true;
                     }
                 }
-                default -> { }
+                default -> {}
             }
         }
         return false;

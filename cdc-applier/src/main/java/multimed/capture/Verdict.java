@@ -18,8 +18,8 @@ sealed interface Verdict {
     /** A statement that opens the transaction, then its row events: CREATE TABLE … SELECT. */
     record AsStatementThenRaw(Statement statement) implements Verdict {}
 
-    /** Empty for now; the changes come with the xid's commit. @param obstacle why they can't be replayed then, or null */
-    record AsXaPrepare(String xid, String obstacle) implements Verdict {}
+    /** Empty for now; the changes come with the xid's commit. @param unsafe why they can't be replayed then, or null */
+    record AsXaPrepare(String xid, String unsafe) implements Verdict {}
 
     record AsXaCommit(String xid) implements Verdict {}
 

@@ -66,7 +66,8 @@ public final class LogPrinter {
             case ROWS -> rows(r);
             case STATEMENT -> "database=" + r.getStatement().getDatabase() + " session=" + r.getStatement().getSessionMap()
                     + " sql=\"" + shortened(r.getStatement().getSql().toStringUtf8()) + "\"";
-            case RAW -> "reason=" + r.getRaw().getReason() + " events=" + r.getRaw().getEventsCount() + (r.getRaw().getLastEventCut() ? " cut" : "");
+            case RAW -> "reason=" + r.getRaw().getReason() + " events=" + r.getRaw().getEventsCount()
+                    + (r.getRaw().getLastEventCut() ? " cut" : "");
             case REBUILD -> "reason=\"" + shortened(r.getRebuild().getReason()) + "\"";
             default -> "";
         };

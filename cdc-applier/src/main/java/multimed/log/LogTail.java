@@ -64,7 +64,7 @@ public final class LogTail implements AutoCloseable {
     /** The state before an offset. */
     public State readUpTo(long end) {
         long begin = source.begin();
-        for (long step = FIRST_STEP; ; step *= 10) {
+        for (long step = FIRST_STEP;; step *= 10) {
             long from = Math.max(begin, end - step);
             Scan scan = scan(from, end);
             if (scan.proven >= 0 || from == begin && scan.first >= 0) {

@@ -20,7 +20,8 @@ public record MasterAccess(Address address, String user, String password) {
      * @param answerMs how long the server may take for an answer
      */
     public Connection connect(String server, int answerMs) throws SQLException {
-        String url = "jdbc:mysql://" + server + "/?sslMode=DISABLED&allowPublicKeyRetrieval=true&connectTimeout=5000&socketTimeout=" + answerMs
+        String url = "jdbc:mysql://" + server + "/?sslMode=DISABLED&allowPublicKeyRetrieval=true&connectTimeout=5000&socketTimeout="
+                + answerMs
                 + "&characterEncoding=UTF-8&connectionTimeZone=UTC";
         return DriverManager.getConnection(url, user, password);
     }

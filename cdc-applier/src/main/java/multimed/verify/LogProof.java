@@ -177,7 +177,8 @@ final class LogProof {
 
     /** Numbers for a report. */
     String counts() {
-        return transactions + " transactions in " + epochs + (epochs == 1 ? " epoch" : " epochs") + ", each once, whole, and naming its predecessor; "
+        return transactions + " transactions in " + epochs + (epochs == 1 ? " epoch" : " epochs")
+                + ", each once, whole, and naming its predecessor; "
                 + withoutRecord.count() + " accounted for without record, " + abandoned + " unfinished and come again, "
                 + mended + " places broken and gone on from by an epoch, " + replaced + " records of replaced captures";
     }

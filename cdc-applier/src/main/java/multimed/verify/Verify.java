@@ -65,7 +65,8 @@ public final class Verify {
     }
 
     private int prove() {
-        try (Master master = connected(() -> new Master(config.master())); BinlogListing binlog = connected(() -> new BinlogListing(config.master()))) {
+        try (Master master = connected(() -> new Master(config.master()));
+                BinlogListing binlog = connected(() -> new BinlogListing(config.master()))) {
             for (String each : satellites) {
                 ask(each);
             }
@@ -104,7 +105,7 @@ public final class Verify {
 
     /** A JVM that has just started on a busy machine can be too slow for a server's patience with a login. */
     private static <T> T connected(Callable<T> login) throws Exception {
-        for (int i = 1; ; i++) {
+        for (int i = 1;; i++) {
             try {
                 return login.call();
             } catch (SQLException e) {
@@ -117,7 +118,8 @@ public final class Verify {
 
     private GtidSet executed(String satellite) throws SQLException {
         try (Connection c = config.master().connect(satellite, SATELLITE_ANSWERS_MS);
-                Statement s = c.createStatement(); ResultSet r = s.executeQuery("SELECT @@GLOBAL.gtid_executed")) {
+                Statement s = c.createStatement();
+                ResultSet r = s.executeQuery("SELECT @@GLOBAL.gtid_executed")) {
             r.next();
             return GtidSet.parse(r.getString(1));
         }

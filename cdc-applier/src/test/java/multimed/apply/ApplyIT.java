@@ -114,7 +114,8 @@ class ApplyIT {
             long last = 0;
             while (last < 3996) {
                 try (Statement s = reader.createStatement();
-                        var r = s.executeQuery("SELECT n, (SELECT COUNT(*) FROM app.journal), (SELECT MAX(id) FROM app.journal) FROM app.counter WHERE id = 1")) {
+                        var r = s.executeQuery(
+                                "SELECT n, (SELECT COUNT(*) FROM app.journal), (SELECT MAX(id) FROM app.journal) FROM app.counter WHERE id = 1")) {
                     r.next();
                     assertTrue(r.getLong(1) >= last);
                     last = r.getLong(1);
@@ -134,10 +135,14 @@ class ApplyIT {
             kafka.flush();
             Docker.await("word for the supervisor", PATIENCE_S, () -> rebuildRequest().equals(gtid(5)));
             Docker.await("mysqld was shut down", PATIENCE_S, () -> applier.log().contains("out of reach"));
-            assertTrue(applier.log().contains("event=divergence reason=row gtid=" + gtid(5) + " delete table=app.counter key=id=99 expected=1 found=0"), applier.log());
+            assertTrue(
+                    applier.log().contains(
+                            "event=divergence reason=row gtid=" + gtid(5) + " delete table=app.counter key=id=99 expected=1 found=0"),
+                    applier.log());
             // mysqld starts again on the same data here, so that all this can come once more.
             Docker.await("not ready", PATIENCE_S, () -> applier.get("/ready").startsWith("503"));
-            assertTrue(applier.get("/metrics").lines().anyMatch(l -> l.matches("multimed_applier_rebuilds_total\\{reason=\"row\"\\} [1-9].*")));
+            assertTrue(applier.get("/metrics").lines()
+                    .anyMatch(l -> l.matches("multimed_applier_rebuilds_total\\{reason=\"row\"\\} [1-9].*")));
         }
     }
 
@@ -147,7 +152,8 @@ class ApplyIT {
             awaitTransaction(4);
             kafka.append(rows(5, COUNTER, insert(signed(3), signed(7)), insert(signed(2), signed(7))));
             kafka.flush();
-            Docker.await("divergence", PATIENCE_S, () -> applier.log().contains("event=divergence reason=row gtid=" + gtid(5) + " insert table=app.counter key=id=2"));
+            Docker.await("divergence", PATIENCE_S,
+                    () -> applier.log().contains("event=divergence reason=row gtid=" + gtid(5) + " insert table=app.counter key=id=2"));
         }
     }
 
@@ -200,7 +206,8 @@ class ApplyIT {
         try (CdcProcess first = applier(Map.of())) {
             awaitTransaction(4);
             try (CdcProcess second = applier(Map.of())) {
-                Docker.await("second says why it waits", PATIENCE_S, () -> second.get("/ready").contains("another applier owns this satellite"));
+                Docker.await("second says why it waits", PATIENCE_S,
+                        () -> second.get("/ready").contains("another applier owns this satellite"));
                 first.kill();
                 appendCounting(5, 10);
                 Docker.await("second took over", PATIENCE_S, () -> second.get("/ready").startsWith("200") && satellite.has(gtid(10)));
@@ -211,7 +218,8 @@ class ApplyIT {
     @Test
     void anIdleReaderInATransactionDoesNotHoldUpAnAlter() throws Exception {
         try (CdcProcess applier = applier(Map.of("APPLIER_DDL_READER_WAIT_MS", "1000"));
-                Connection idle = satellite.connect(); Connection other = satellite.connect()) {
+                Connection idle = satellite.connect();
+                Connection other = satellite.connect()) {
             awaitTransaction(4);
             idle.setAutoCommit(false);
             idle.createStatement().executeQuery("SELECT * FROM app.counter").close();
@@ -230,7 +238,8 @@ class ApplyIT {
     void unfinishedChunksOfAReplacedCaptureAreThrownAway() throws Exception {
         var half = rows(5, COUNTER, insert(signed(50), signed(1))).toBuilder().setLastChunk(false).build();
         kafka.append(half);
-        kafka.append(half.toBuilder().setChunk(1).build().toBuilder().setRows(half.getRows().toBuilder().clearChanges().addChanges(insert(signed(51), signed(1)))).build());
+        kafka.append(half.toBuilder().setChunk(1).build().toBuilder()
+                .setRows(half.getRows().toBuilder().clearChanges().addChanges(insert(signed(51), signed(1)))).build());
         kafka.append(epochStart(2, TestRecords.UUID + ":1-4"));
         kafka.append(rows(5, COUNTER, insert(signed(52), signed(1))).toBuilder().setEpoch(2).setPreviousGtid("").build());
         kafka.append(rows(6, COUNTER, insert(signed(66), signed(1))));
@@ -245,7 +254,8 @@ class ApplyIT {
 
     @Test
     void triggersAndEventsStayOffTheSatellite() throws Exception {
-        kafka.append(statement(5, "app", "CREATE DEFINER=`root`@`localhost` TRIGGER t BEFORE INSERT ON counter FOR EACH ROW SET NEW.n = 1"));
+        kafka.append(
+                statement(5, "app", "CREATE DEFINER=`root`@`localhost` TRIGGER t BEFORE INSERT ON counter FOR EACH ROW SET NEW.n = 1"));
         kafka.append(statement(6, "app", "CREATE DEFINER=`root`@`localhost` EVENT e ON SCHEDULE EVERY 1 DAY DO SET @a = 1"));
         kafka.append(statement(7, "app", "DROP TRIGGER t"));
         kafka.append(statement(8, "app", "CREATE VIEW v AS SELECT 1"));

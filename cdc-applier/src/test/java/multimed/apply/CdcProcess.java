@@ -21,11 +21,13 @@ final class CdcProcess implements AutoCloseable {
 
     CdcProcess(String command, TestKafka kafka, Map<String, String> settings) throws IOException {
         port = freePort();
-        log = Files.createTempFile(Files.createDirectories(Path.of("target", "it-logs")), kafka.topic() + "-" + command + "-", ".log").toFile();
+        log = Files.createTempFile(Files.createDirectories(Path.of("target", "it-logs")), kafka.topic() + "-" + command + "-", ".log")
+                .toFile();
         ProcessBuilder builder = new ProcessBuilder(ProcessHandle.current().info().command().orElse("java"), "-Xmx256m",
                 "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), "multimed.Main", command);
-        builder.environment().putAll(Map.of("KAFKA_BOOTSTRAP", kafka.bootstrap(), "LOG_TOPIC", kafka.topic(), "STATUS_LISTEN", "127.0.0.1:" + port,
-                "LOG_AUTHENTICATION", "off"));
+        builder.environment()
+                .putAll(Map.of("KAFKA_BOOTSTRAP", kafka.bootstrap(), "LOG_TOPIC", kafka.topic(), "STATUS_LISTEN", "127.0.0.1:" + port,
+                        "LOG_AUTHENTICATION", "off"));
         builder.environment().putAll(settings);
         process = builder.redirectErrorStream(true).redirectOutput(log).start();
     }

@@ -19,7 +19,8 @@ final class Docker {
 
     /** Returns the container's name. */
     static synchronized String start(String role, List<String> options, String image, List<String> command) {
-        String name = System.getenv().getOrDefault("TEST_CONTAINER_PREFIX", "multimed-it") + "-" + ProcessHandle.current().pid() + "-" + role;
+        String name = System.getenv().getOrDefault("TEST_CONTAINER_PREFIX", "multimed-it") + "-" + ProcessHandle.current().pid() + "-"
+                + role;
         STARTED.add(name);
         List<String> all = new ArrayList<>(List.of("run", "-d", "--name", name));
         all.addAll(options);

@@ -87,7 +87,8 @@ class MasterEightIT {
                 "UPDATE app.parent SET code = 33 WHERE id = 3",
                 "DELETE FROM app.parent WHERE id = 4",
                 "SET foreign_key_checks = 0; INSERT INTO app.child (id, parent) VALUES (77, 99); DELETE FROM app.parent WHERE id = 22");
-        assertSame("SELECT * FROM app.parent ORDER BY id", "SELECT * FROM app.child ORDER BY id", "SELECT * FROM app.grandchild ORDER BY id",
+        assertSame("SELECT * FROM app.parent ORDER BY id", "SELECT * FROM app.child ORDER BY id",
+                "SELECT * FROM app.grandchild ORDER BY id",
                 "SELECT * FROM app.orphan ORDER BY id");
         assertEquals(List.of(List.of("3"), List.of("4"), List.of("77")), satellite.rows("SELECT id FROM app.child ORDER BY id"));
         assertTrue(applied("rows") > rows);
@@ -95,7 +96,8 @@ class MasterEightIT {
 
     @Test
     void typesAndStatementsOfEight() throws Exception {
-        master.run("CREATE TABLE app.kinds (id BIGINT UNSIGNED PRIMARY KEY, d DECIMAL(20,6), f DOUBLE, t TIMESTAMP(6) NULL, dt DATETIME(3), ti TIME(2),"
+        master.run(
+                "CREATE TABLE app.kinds (id BIGINT UNSIGNED PRIMARY KEY, d DECIMAL(20,6), f DOUBLE, t TIMESTAMP(6) NULL, dt DATETIME(3), ti TIME(2),"
                         + " y YEAR, b BIT(9), e ENUM('a','ü'), s SET('x','y'), j JSON, v VARCHAR(100) CHARACTER SET latin1, bl BLOB, g GEOMETRY,"
                         + " plus INT GENERATED ALWAYS AS (id + 1) STORED)",
                 "INSERT INTO app.kinds (id, d, f, t, dt, ti, y, b, e, s, j, v, bl, g) VALUES (18446744073709551610 - 18446744073709551600, -12345.678901,"
@@ -118,7 +120,8 @@ class MasterEightIT {
                 "CREATE USER someone@'%' IDENTIFIED BY 'x'", "GRANT SELECT ON app.* TO someone@'%'");
         String columns = List.of("id", "d", "f", "t", "dt", "ti", "y", "b", "e", "s", "j", "v", "bl", "g", "plus", "late").stream()
                 .map(c -> "HEX(" + c + ")").collect(Collectors.joining(","));
-        assertSame("SELECT " + columns + " FROM app.kinds ORDER BY id", "SELECT * FROM app.copied", "SELECT a, b, COUNT(*) FROM app.keyless GROUP BY a, b ORDER BY a",
+        assertSame("SELECT " + columns + " FROM app.kinds ORDER BY id", "SELECT * FROM app.copied",
+                "SELECT a, b, COUNT(*) FROM app.keyless GROUP BY a, b ORDER BY a",
                 "SELECT * FROM app.log", "SHOW CREATE TABLE app.kinds", "SHOW CREATE VIEW app.seen", "SHOW GRANTS FOR someone@'%'");
     }
 }

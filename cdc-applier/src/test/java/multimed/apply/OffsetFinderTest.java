@@ -75,7 +75,8 @@ class OffsetFinderTest {
 
     private static long linear(FakeLog log, GtidSet executed) {
         for (OffsetFinder.Entry entry : log.entries) {
-            boolean contained = entry instanceof OffsetFinder.Entry.Transaction t ? executed.contains(t.gtid())
+            boolean contained = entry instanceof OffsetFinder.Entry.Transaction t
+                    ? executed.contains(t.gtid())
                     : executed.containsAll(((OffsetFinder.Entry.EpochStart) entry).before());
             if (!contained) {
                 return entry.offset();

@@ -21,8 +21,9 @@ final class PipelineFixture implements AutoCloseable, PipelineListener {
     private final Pipeline pipeline;
 
     PipelineFixture(TestMysql satellite, int count) throws SQLException {
-        ApplyConfig config = ApplyConfig.from(Map.of("LOG_AUTHENTICATION", "off", "SATELLITE_HOST", satellite.address(), "APPLIER_USER", TestMysql.USER,
-                "APPLIER_PASSWORD", TestMysql.PASSWORD));
+        ApplyConfig config = ApplyConfig
+                .from(Map.of("LOG_AUTHENTICATION", "off", "SATELLITE_HOST", satellite.address(), "APPLIER_USER", TestMysql.USER,
+                        "APPLIER_PASSWORD", TestMysql.PASSWORD));
         SatelliteConnector connector = new SatelliteConnector(new Address(satellite.address(), 3306), TestMysql.USER, TestMysql.PASSWORD);
         List<PipelineSession> sessions = new ArrayList<>();
         try (SatelliteSession owner = connector.open()) {
@@ -33,8 +34,8 @@ final class PipelineFixture implements AutoCloseable, PipelineListener {
         pipeline = new Pipeline(sessions, config, new RowFilter(0), this, connector::waitsForLock);
     }
 
-    void submit(LogRecord record, long freeOf) throws Exception {
-        pipeline.submit(new Part(Gtid.parse(record.getGtid()), null, record, true, true, 0), freeOf);
+    void submit(LogRecord record, long sinceParent) throws Exception {
+        pipeline.submit(new Part(Gtid.parse(record.getGtid()), null, record, true, true, 0), sinceParent);
     }
 
     void drain() throws Exception {

@@ -33,7 +33,8 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(300)
 class PipelineIT {
     private static final int SESSIONS = 4;
-    private static final Table REGISTER = TestRecords.table("app", "register", key("id", ColumnType.SIGNED), column("n", ColumnType.SIGNED));
+    private static final Table REGISTER = TestRecords.table("app", "register", key("id", ColumnType.SIGNED),
+            column("n", ColumnType.SIGNED));
     private static final Table JOURNAL = TestRecords.table("app", "journal", key("id", ColumnType.SIGNED));
 
     private static TestMysql satellite;
@@ -48,7 +49,8 @@ class PipelineIT {
     @BeforeEach
     void openPipeline() throws Exception {
         satellite.reset();
-        satellite.run("CREATE DATABASE app", "CREATE TABLE app.register (id INT PRIMARY KEY, n BIGINT)", "CREATE TABLE app.journal (id INT PRIMARY KEY)",
+        satellite.run("CREATE DATABASE app", "CREATE TABLE app.register (id INT PRIMARY KEY, n BIGINT)",
+                "CREATE TABLE app.journal (id INT PRIMARY KEY)",
                 "INSERT INTO app.register VALUES (1,0),(2,0),(3,0),(4,0),(5,0),(6,0),(7,0),(8,0)");
         pipeline = new PipelineFixture(satellite, SESSIONS);
     }
@@ -58,12 +60,12 @@ class PipelineIT {
         pipeline.close();
     }
 
-    private void submit(long freeOf, Table table, RowChange... changes) throws Exception {
-        submit(freeOf, Rows.newBuilder().addTables(table).addAllChanges(List.of(changes)).build());
+    private void submit(long sinceParent, Table table, RowChange... changes) throws Exception {
+        submit(sinceParent, Rows.newBuilder().addTables(table).addAllChanges(List.of(changes)).build());
     }
 
-    private void submit(long freeOf, Rows rows) throws Exception {
-        pipeline.submit(TestRecords.transaction(++number).setRows(rows).build(), freeOf);
+    private void submit(long sinceParent, Rows rows) throws Exception {
+        pipeline.submit(TestRecords.transaction(++number).setRows(rows).build(), sinceParent);
     }
 
     private static RowChange set(long id, long before, long after) {
@@ -132,7 +134,8 @@ class PipelineIT {
     }
 
     private static boolean lockedRow(int id) throws Exception {
-        return satellite.text("SELECT COUNT(*) FROM performance_schema.data_locks WHERE LOCK_TYPE = 'RECORD' AND LOCK_DATA = '" + id + "'").equals("1");
+        return satellite.text("SELECT COUNT(*) FROM performance_schema.data_locks WHERE LOCK_TYPE = 'RECORD' AND LOCK_DATA = '" + id + "'")
+                .equals("1");
     }
 
     /** What comes before a transaction that fails is committed, what comes behind it is not. */
@@ -173,7 +176,8 @@ class PipelineIT {
     void aLostSessionEndsThePipelineBehindWhatIsCommitted() throws Exception {
         submit(0, JOURNAL, insert(signed(1)));
         pipeline.drain();
-        for (List<String> row : satellite.rows("SELECT ID FROM information_schema.processlist WHERE ID <> CONNECTION_ID() AND USER = '" + TestMysql.USER + "'")) {
+        for (List<String> row : satellite
+                .rows("SELECT ID FROM information_schema.processlist WHERE ID <> CONNECTION_ID() AND USER = '" + TestMysql.USER + "'")) {
             kill(row.get(0));
         }
         assertThrows(SQLException.class, () -> {

@@ -61,8 +61,10 @@ class PreparedTransactionIT {
             try (CdcProcess second = CdcProcess.capture(kafka, master)) {
                 awaitReady(second);
                 master.run("XA COMMIT 'large'", "XA ROLLBACK 'gone'", "INSERT INTO app.t VALUES (3, 'b')", "XA COMMIT 'older file'");
-                master.run("XA START 'one'", "INSERT INTO app.t WITH RECURSIVE s (i) AS (SELECT 200 UNION ALL SELECT i + 1 FROM s WHERE i < 205)"
-                        + " SELECT i, REPEAT('y', 1000000) FROM s", "XA END 'one'", "XA COMMIT 'one' ONE PHASE");
+                master.run("XA START 'one'",
+                        "INSERT INTO app.t WITH RECURSIVE s (i) AS (SELECT 200 UNION ALL SELECT i + 1 FROM s WHERE i < 205)"
+                                + " SELECT i, REPEAT('y', 1000000) FROM s",
+                        "XA END 'one'", "XA COMMIT 'one' ONE PHASE");
                 awaitSatellite();
                 String rows = "SELECT id, CRC32(v), LENGTH(v) FROM app.t ORDER BY id";
                 assertEquals(15, master.rows(rows).size());

@@ -86,11 +86,13 @@ class RawAndStatementIT {
     @Test
     void whatDebeziumCannotCarryIsReplayedAsItWas() throws Exception {
         both("CREATE DATABASE raw", "CREATE TABLE raw.t (id INT PRIMARY KEY, j JSON, e ENUM('a,b','c'), s SET('x','y'), d DATE, z DATETIME,"
-                + " l VARCHAR(20) CHARACTER SET latin1, b BIT(12), y YEAR, g GEOMETRY, t TIME(3))", "CREATE TABLE raw.nokey (a INT, b TEXT)");
+                + " l VARCHAR(20) CHARACTER SET latin1, b BIT(12), y YEAR, g GEOMETRY, t TIME(3))",
+                "CREATE TABLE raw.nokey (a INT, b TEXT)");
         satellite.run("CREATE TRIGGER raw.twice AFTER INSERT ON raw.t FOR EACH ROW INSERT INTO raw.nokey VALUES (99, 'trigger')");
         master.run("SET GLOBAL binlog_checksum = NONE", "FLUSH BINARY LOGS");
-        master.run("SET sql_mode = ''; INSERT INTO raw.t VALUES (1, CAST('{\"n\": 1e10, \"d\": \"x\"}' AS JSON), 1, 3, '0000-00-00', '2026-00-00', x'818d8f909d', b'101', 0, ST_GeomFromText('POINT(1 2)'), '-01:02:03.456'),"
-                + "(2, JSON_OBJECT('t', CAST('-10:11:12' AS TIME), 'dec', CAST(1.10 AS DECIMAL(10,2))), 2, 0, NULL, NULL, '', b'0', 2155, NULL, NULL)",
+        master.run(
+                "SET sql_mode = ''; INSERT INTO raw.t VALUES (1, CAST('{\"n\": 1e10, \"d\": \"x\"}' AS JSON), 1, 3, '0000-00-00', '2026-00-00', x'818d8f909d', b'101', 0, ST_GeomFromText('POINT(1 2)'), '-01:02:03.456'),"
+                        + "(2, JSON_OBJECT('t', CAST('-10:11:12' AS TIME), 'dec', CAST(1.10 AS DECIMAL(10,2))), 2, 0, NULL, NULL, '', b'0', 2155, NULL, NULL)",
                 "SET binlog_row_value_options = PARTIAL_JSON; UPDATE raw.t SET j = JSON_SET(j, '$.n', 'some other value') WHERE id = 1",
                 "INSERT INTO raw.nokey VALUES (1, 'a'), (1, 'a'), (2, NULL)", "DELETE FROM raw.nokey WHERE a = 1 LIMIT 1");
         List<LogRecord> transactions = rowTransactions();
@@ -156,7 +158,8 @@ class RawAndStatementIT {
         } finally {
             applier = new WriterFixture(satellite);
         }
-        assertEquals(List.of(List.of("17"), List.of("12"), List.of("15"), List.of("14")), satellite.rows("SELECT h FROM zones.t ORDER BY id"));
+        assertEquals(List.of(List.of("17"), List.of("12"), List.of("15"), List.of("14")),
+                satellite.rows("SELECT h FROM zones.t ORDER BY id"));
         assertEquals("1767268800", satellite.text("SELECT UNIX_TIMESTAMP(ts) FROM zones.plain"));
     }
 
@@ -182,7 +185,8 @@ class RawAndStatementIT {
     @Test
     void anEventWhoseRowIsNotThereFailsAndLeavesNothing() throws Exception {
         both("CREATE DATABASE gone", "CREATE TABLE gone.t (id INT PRIMARY KEY, n INT)");
-        master.run("SET GLOBAL binlog_checksum = NONE", "INSERT INTO gone.t VALUES (1, 1), (2, 2)", "FLUSH BINARY LOGS", "BEGIN; DELETE FROM gone.t WHERE id = 1; INSERT INTO gone.t VALUES (3, 3); COMMIT");
+        master.run("SET GLOBAL binlog_checksum = NONE", "INSERT INTO gone.t VALUES (1, 1), (2, 2)", "FLUSH BINARY LOGS",
+                "BEGIN; DELETE FROM gone.t WHERE id = 1; INSERT INTO gone.t VALUES (3, 3); COMMIT");
         LogRecord record = rowTransactions().get(0);
         ApplyFailure failure = assertThrows(ApplyFailure.class, () -> applier.write(record));
         assertEquals(Divergence.Reason.RAW, failure.reason());
@@ -201,10 +205,14 @@ class RawAndStatementIT {
 
     @Test
     void statementsOfEverySortConsumeTheirGtid() throws Exception {
-        for (String sql : List.of("CREATE DATABASE stm", "CREATE TABLE stm.t (id INT PRIMARY KEY, v VARCHAR(10))", "CREATE VIEW stm.v AS SELECT 1 AS a",
-                "CREATE FUNCTION stm.f() RETURNS INT DETERMINISTIC BEGIN DECLARE x INT; SET x = 1; RETURN x; END", "CREATE USER u1 IDENTIFIED BY 'x'", "CREATE ROLE r1",
-                "GRANT SELECT ON stm.* TO u1", "SET PASSWORD FOR u1 = 'y'", "ALTER USER u1 ACCOUNT LOCK", "FLUSH TABLES", "FLUSH PRIVILEGES", "ANALYZE TABLE stm.t",
-                "OPTIMIZE TABLE stm.t", "TRUNCATE stm.t", "ALTER TABLE stm.t ADD COLUMN c INT", "RENAME TABLE stm.t TO stm.t2", "DROP TABLE IF EXISTS stm.nope", "CREATE TABLE IF NOT EXISTS stm.t2 (a INT)",
+        for (String sql : List.of("CREATE DATABASE stm", "CREATE TABLE stm.t (id INT PRIMARY KEY, v VARCHAR(10))",
+                "CREATE VIEW stm.v AS SELECT 1 AS a",
+                "CREATE FUNCTION stm.f() RETURNS INT DETERMINISTIC BEGIN DECLARE x INT; SET x = 1; RETURN x; END",
+                "CREATE USER u1 IDENTIFIED BY 'x'", "CREATE ROLE r1",
+                "GRANT SELECT ON stm.* TO u1", "SET PASSWORD FOR u1 = 'y'", "ALTER USER u1 ACCOUNT LOCK", "FLUSH TABLES",
+                "FLUSH PRIVILEGES", "ANALYZE TABLE stm.t",
+                "OPTIMIZE TABLE stm.t", "TRUNCATE stm.t", "ALTER TABLE stm.t ADD COLUMN c INT", "RENAME TABLE stm.t TO stm.t2",
+                "DROP TABLE IF EXISTS stm.nope", "CREATE TABLE IF NOT EXISTS stm.t2 (a INT)",
                 "DROP DATABASE stm", "DROP USER u1", "DROP ROLE r1")) {
             String database = sql.contains("stm.t") ? "stm" : "";
             applier.write(next(database, sql));
@@ -214,22 +222,30 @@ class RawAndStatementIT {
 
     @Test
     void aStatementSeesTheSettingsOfItsClientAndLaterRowsDoNot() throws Exception {
-        LogRecord create = next("ctx", "CREATE TABLE made AS SELECT @@sql_mode AS a, @@time_zone AS b, @@collation_connection AS c, NOW(6) AS d, @@foreign_key_checks AS e, 'a\\nb' AS f");
+        LogRecord create = next("ctx",
+                "CREATE TABLE made AS SELECT @@sql_mode AS a, @@time_zone AS b, @@collation_connection AS c, NOW(6) AS d, @@foreign_key_checks AS e, 'a\\nb' AS f");
         applier.write(next("ctx", "CREATE DATABASE ctx"));
-        Statement.Builder statement = create.getStatement().toBuilder().putSession("time_zone", "+05:00").putSession("collation_connection", "latin1_german2_ci")
+        Statement.Builder statement = create.getStatement().toBuilder().putSession("time_zone", "+05:00")
+                .putSession("collation_connection", "latin1_german2_ci")
                 .putSession("sql_mode", "4").putSession("foreign_key_checks", "0").setTimestampUs(1_000_000_000_500_000L);
         applier.write(create.toBuilder().setStatement(statement).build());
-        assertEquals(List.of(List.of("ANSI_QUOTES", "+05:00", "latin1_german2_ci", "2001-09-09 06:46:40.500000", "0", "a\nb")), satellite.rows("SELECT a,b,c,CAST(d AS CHAR),e,f FROM ctx.made"));
+        assertEquals(List.of(List.of("ANSI_QUOTES", "+05:00", "latin1_german2_ci", "2001-09-09 06:46:40.500000", "0", "a\nb")),
+                satellite.rows("SELECT a,b,c,CAST(d AS CHAR),e,f FROM ctx.made"));
         applier.write(next("ctx", "CREATE TABLE later AS SELECT 1 AS a"));
-        applier.write(TestRecords.rows(++transaction, TestRecords.table("ctx", "later", TestRecords.key("a", multimed.log.proto.ColumnType.SIGNED)), TestRecords.insert(TestRecords.signed(5))));
+        applier.write(TestRecords.rows(++transaction,
+                TestRecords.table("ctx", "later", TestRecords.key("a", multimed.log.proto.ColumnType.SIGNED)),
+                TestRecords.insert(TestRecords.signed(5))));
         assertEquals("2", satellite.text("SELECT COUNT(*) FROM ctx.later"));
     }
 
     @Test
     void textOfAStatementArrivesByteByByte() throws Exception {
         applier.write(next("", "CREATE DATABASE txt"));
-        applier.write(next("txt", "CREATE TABLE `täbel'`` x` (`spälte` INT DEFAULT 5 COMMENT 'it''s {d ''x''} \\\\ ?', x VARCHAR(9) DEFAULT '€') /* ; */"));
-        assertEquals("it's {d 'x'} \\ ?", satellite.text("SELECT column_comment FROM information_schema.columns WHERE table_schema='txt' AND ordinal_position = 1"));
-        assertEquals("€", satellite.text("SELECT column_default FROM information_schema.columns WHERE table_schema='txt' AND column_name = 'x'"));
+        applier.write(next("txt",
+                "CREATE TABLE `täbel'`` x` (`spälte` INT DEFAULT 5 COMMENT 'it''s {d ''x''} \\\\ ?', x VARCHAR(9) DEFAULT '€') /* ; */"));
+        assertEquals("it's {d 'x'} \\ ?",
+                satellite.text("SELECT column_comment FROM information_schema.columns WHERE table_schema='txt' AND ordinal_position = 1"));
+        assertEquals("€",
+                satellite.text("SELECT column_default FROM information_schema.columns WHERE table_schema='txt' AND column_name = 'x'"));
     }
 }

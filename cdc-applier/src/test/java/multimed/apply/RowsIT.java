@@ -39,9 +39,11 @@ class RowsIT {
             + " n DECIMAL(65,30), s TEXT CHARACTER SET utf8mb4, l VARCHAR(50) CHARACTER SET latin1, w VARCHAR(50) CHARACTER SET utf16, b LONGBLOB,"
             + " fix BINARY(5), da DATE, ti TIME(6), dt DATETIME(6), ts TIMESTAMP(6) NULL, auto TIMESTAMP(6) NULL ON UPDATE CURRENT_TIMESTAMP(6))";
     private static final Table APPLIED = TestRecords.table("app", "applied", key("id", ColumnType.SIGNED), column("i", ColumnType.SIGNED),
-            column("u", ColumnType.UNSIGNED), column("f", ColumnType.FLOAT), column("d", ColumnType.DOUBLE), column("n", ColumnType.DECIMAL),
+            column("u", ColumnType.UNSIGNED), column("f", ColumnType.FLOAT), column("d", ColumnType.DOUBLE),
+            column("n", ColumnType.DECIMAL),
             column("s", ColumnType.TEXT), column("l", ColumnType.TEXT), column("w", ColumnType.TEXT), column("b", ColumnType.BINARY),
-            column("fix", ColumnType.BINARY), column("da", ColumnType.DATE), column("ti", ColumnType.TIME), column("dt", ColumnType.DATETIME),
+            column("fix", ColumnType.BINARY), column("da", ColumnType.DATE), column("ti", ColumnType.TIME),
+            column("dt", ColumnType.DATETIME),
             column("ts", ColumnType.TIMESTAMP), column("auto", ColumnType.TIMESTAMP));
     private static final String EXACTLY = "SELECT id, i, u, f + 0e0, d, HEX(n), HEX(s), HEX(l), HEX(w), HEX(b), HEX(fix), da, ti, dt, ts, auto FROM app.%s ORDER BY id";
 
@@ -96,11 +98,15 @@ class RowsIT {
     private Value[] anyRow(int id) {
         String micros = String.format(".%06d", random.nextInt(1_000_000));
         String date = String.format("%04d-%02d-%02d", 1000 + random.nextInt(9000), 1 + random.nextInt(12), 1 + random.nextInt(28));
-        String stamp = String.format("%04d-%02d-%02d 02:30:00", 1971 + random.nextInt(60), 1 + random.nextInt(12), 1 + random.nextInt(28)) + micros;
-        String decimal = new BigDecimal(new java.math.BigInteger(210, random), 30).multiply(random.nextBoolean() ? BigDecimal.ONE : BigDecimal.ONE.negate()).toPlainString();
-        return new Value[] {signed(id), signed(random.nextLong()), Value.newBuilder().setUnsigned(random.nextLong()).build(), real(anyFloat()), real(anyDouble()),
+        String stamp = String.format("%04d-%02d-%02d 02:30:00", 1971 + random.nextInt(60), 1 + random.nextInt(12), 1 + random.nextInt(28))
+                + micros;
+        String decimal = new BigDecimal(new java.math.BigInteger(210, random), 30)
+                .multiply(random.nextBoolean() ? BigDecimal.ONE : BigDecimal.ONE.negate()).toPlainString();
+        return new Value[] {signed(id), signed(random.nextLong()), Value.newBuilder().setUnsigned(random.nextLong()).build(),
+            real(anyFloat()), real(anyDouble()),
             text(decimal), text(anyText("a'\\\"\0\n\r\u001a%_;-/*`ü€😀{} \t")), text(anyText("aé'\\ÿ€")), text(anyText("a'\\€😀")),
-            bytes(anyBytes(random.nextInt(300))), bytes(anyBytes(5)), text(date), text((random.nextBoolean() ? "-" : "") + random.nextInt(838) + ":59:07" + micros),
+            bytes(anyBytes(random.nextInt(300))), bytes(anyBytes(5)), text(date),
+            text((random.nextBoolean() ? "-" : "") + random.nextInt(838) + ":59:07" + micros),
             text(date + " 23:59:59" + micros), text(stamp), random.nextBoolean() ? nothing() : text(stamp)};
     }
 
@@ -125,8 +131,9 @@ class RowsIT {
     }
 
     private static Connection binaryProtocol() throws Exception {
-        return DriverManager.getConnection("jdbc:mysql://" + satellite.address() + ":3306/?user=" + TestMysql.USER + "&password=" + TestMysql.PASSWORD
-                + "&sslMode=DISABLED&allowPublicKeyRetrieval=true&useServerPrepStmts=true&sessionVariables=time_zone='%2B00:00'");
+        return DriverManager
+                .getConnection("jdbc:mysql://" + satellite.address() + ":3306/?user=" + TestMysql.USER + "&password=" + TestMysql.PASSWORD
+                        + "&sslMode=DISABLED&allowPublicKeyRetrieval=true&useServerPrepStmts=true&sessionVariables=time_zone='%2B00:00'");
     }
 
     @Test
@@ -136,7 +143,8 @@ class RowsIT {
             all.add(anyRow(id));
         }
         applier.write(next(APPLIED, all.stream().map(TestRecords::insert).toArray(RowChange[]::new)));
-        try (Connection c = binaryProtocol(); PreparedStatement s = c.prepareStatement("INSERT INTO app.bound VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")) {
+        try (Connection c = binaryProtocol();
+                PreparedStatement s = c.prepareStatement("INSERT INTO app.bound VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")) {
             c.createStatement().execute("SET sql_mode = ''");
             for (Value[] row : all) {
                 bind(s, row);
@@ -189,8 +197,9 @@ class RowsIT {
             Table table = TestRecords.table("app", "k", key("k", (ColumnType) c[1]), column("v", ColumnType.SIGNED));
             Value one = (Value) c[2];
             Value two = (Value) c[3];
-            applier.write(next(table, insert(one, signed(1)), insert(two, signed(2)), update(List.of(one, signed(1)), List.of(one, signed(3))),
-                    delete(two, signed(2))));
+            applier.write(
+                    next(table, insert(one, signed(1)), insert(two, signed(2)), update(List.of(one, signed(1)), List.of(one, signed(3))),
+                            delete(two, signed(2))));
             assertEquals(List.of(List.of("3")), satellite.rows("SELECT v FROM app.k"), (String) c[0]);
         }
     }
@@ -236,7 +245,8 @@ class RowsIT {
         for (int chunk = 0; chunk < 5; chunk++) {
             Rows.Builder part = Rows.newBuilder().addTables(table);
             for (int i = 0; i < 100; i++) {
-                part.addChanges(insert(signed(chunk * 100 + i), Value.newBuilder().setBytes(ByteString.copyFrom(anyBytes(10_000))).build()));
+                part.addChanges(
+                        insert(signed(chunk * 100 + i), Value.newBuilder().setBytes(ByteString.copyFrom(anyBytes(10_000))).build()));
             }
             applier.write(record.setRows(part).build(), chunk == 0, chunk == 4);
             assertEquals("0", satellite.text("SELECT COUNT(*) FROM app.big"));

@@ -33,7 +33,8 @@ final class TestKafka {
                 return topics.contains(topic) || admin.createTopics(List.of(new NewTopic(topic, 1, (short) 1))).all().get() == null;
             }
         });
-        producer = new KafkaProducer<>(Map.of("bootstrap.servers", bootstrap, "linger.ms", 5), new ByteArraySerializer(), new ByteArraySerializer());
+        producer = new KafkaProducer<>(Map.of("bootstrap.servers", bootstrap, "linger.ms", 5), new ByteArraySerializer(),
+                new ByteArraySerializer());
     }
 
     /** One for all tests of the run. */

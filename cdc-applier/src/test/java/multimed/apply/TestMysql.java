@@ -23,7 +23,8 @@ final class TestMysql {
     private static final String COMMON = " --gtid-mode=ON --enforce-gtid-consistency=ON --mysqlx=OFF --skip-name-resolve"
             + " --innodb-buffer-pool-size=64M --max-allowed-packet=1G --secure-file-priv=/tmp"
             + " --log-error=/tmp/error.log --socket=/tmp/mysql.sock --datadir=/data --user=mysql";
-    private static final String INIT = "CREATE USER IF NOT EXISTS dev@'%%' IDENTIFIED BY '" + PASSWORD + "';\\nGRANT ALL ON *.* TO dev@'%%' WITH GRANT OPTION;";
+    private static final String INIT = "CREATE USER IF NOT EXISTS dev@'%%' IDENTIFIED BY '" + PASSWORD
+            + "';\\nGRANT ALL ON *.* TO dev@'%%' WITH GRANT OPTION;";
 
     private final String container;
     private final String address;
@@ -99,7 +100,9 @@ final class TestMysql {
     }
 
     List<List<String>> rows(String sql) throws SQLException {
-        try (Connection connection = connect(); Statement statement = connection.createStatement(); ResultSet rows = statement.executeQuery(sql)) {
+        try (Connection connection = connect();
+                Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(sql)) {
             List<List<String>> all = new ArrayList<>();
             while (rows.next()) {
                 List<String> row = new ArrayList<>();
@@ -126,7 +129,8 @@ final class TestMysql {
     }
 
     long startedAt() throws SQLException {
-        return Long.parseLong(text("SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS SIGNED) FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Uptime'"));
+        return Long.parseLong(text(
+                "SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS SIGNED) FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Uptime'"));
     }
 
     boolean has(String gtid) throws SQLException {

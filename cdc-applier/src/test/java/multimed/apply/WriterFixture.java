@@ -14,10 +14,11 @@ final class WriterFixture implements AutoCloseable {
     private long committed;
 
     WriterFixture(TestMysql satellite) throws SQLException {
-        ApplyConfig config = ApplyConfig.from(Map.of("LOG_AUTHENTICATION", "off", "SATELLITE_HOST", satellite.address(), "APPLIER_USER", TestMysql.USER,
-                "APPLIER_PASSWORD", TestMysql.PASSWORD));
+        ApplyConfig config = ApplyConfig
+                .from(Map.of("LOG_AUTHENTICATION", "off", "SATELLITE_HOST", satellite.address(), "APPLIER_USER", TestMysql.USER,
+                        "APPLIER_PASSWORD", TestMysql.PASSWORD));
         session = new SatelliteConnector(new Address(satellite.address(), 3306), TestMysql.USER, TestMysql.PASSWORD).open();
-        writer = new SerialWriter(session, config, new RowFilter(0), part -> committed++, () -> { });
+        writer = new SerialWriter(session, config, new RowFilter(0), part -> committed++, () -> {});
     }
 
     /** Writes one whole transaction and commits it. */

@@ -62,7 +62,8 @@ class GtidSetTest {
 
     @Example
     void refuses_what_mysql_refuses() {
-        for (String bad : List.of("x", A + "", A + ":", A + ":0", A + ":2-1", A + ":1-", A + ":tag", A + ":1:", A + ":9223372036854775807")) {
+        for (String bad : List.of("x", A + "", A + ":", A + ":0", A + ":2-1", A + ":1-", A + ":tag", A + ":1:",
+                A + ":9223372036854775807")) {
             assertThrows(IllegalArgumentException.class, () -> GtidSet.parse(bad), bad);
         }
         assertTrue(GtidSet.parse(" ").isEmpty());

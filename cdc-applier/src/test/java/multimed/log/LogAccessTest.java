@@ -29,7 +29,8 @@ class LogAccessTest {
         for (String password : List.of("plain", "a\"b\\c; d=\"e", "ünï ' ${x}")) {
             Properties p = reader(Map.of("LOG_READER_PASSWORD", password)).clientSettings();
             var jaas = new Password(p.getProperty(SaslConfigs.SASL_JAAS_CONFIG));
-            Map<String, ?> options = JaasContext.loadClientContext(Map.of(SaslConfigs.SASL_JAAS_CONFIG, jaas)).configurationEntries().get(0).getOptions();
+            Map<String, ?> options = JaasContext.loadClientContext(Map.of(SaslConfigs.SASL_JAAS_CONFIG, jaas)).configurationEntries().get(0)
+                    .getOptions();
             assertEquals(password, options.get("password"));
             assertEquals("log_reader", options.get("username"));
         }

@@ -23,8 +23,8 @@ import org.apache.kafka.common.utils.Time;
 import org.junit.jupiter.api.Test;
 
 class LogWriterTest {
-    private final MockProducer<byte[], byte[]> kafka =
-            new MockProducer<>(false, null, new ByteArraySerializer(), new ByteArraySerializer());
+    private final MockProducer<byte[], byte[]> kafka = new MockProducer<>(false, null, new ByteArraySerializer(),
+            new ByteArraySerializer());
     private final LogWriter writer = new LogWriter(kafka, "log", 7, new Metrics());
 
     private void append(int number) {

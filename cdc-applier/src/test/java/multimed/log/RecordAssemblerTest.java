@@ -179,7 +179,8 @@ class RecordAssemblerTest {
         log.startEpoch();
         log.transaction(1, 0);
         log.transaction(1, 0);
-        assertEquals(List.of("epoch 1", SERVER + "1 [1.0]", "broken 2", "epoch 2", SERVER + "2 [2.0]", SERVER + "3 [3.0]"), read(log.records));
+        assertEquals(List.of("epoch 1", SERVER + "1 [1.0]", "broken 2", "epoch 2", SERVER + "2 [2.0]", SERVER + "3 [3.0]"),
+                read(log.records));
     }
 
     @Example

@@ -42,7 +42,8 @@ public final class TestRecords {
 
     public static LogRecord statement(long n, String database, String sql) {
         return transaction(n).setStatement(Statement.newBuilder().setSql(ByteString.copyFromUtf8(sql)).setDatabase(database)
-                .putAllSession(Map.of("sql_mode", "1168113696", "character_set_client", "utf8mb4", "collation_connection", "utf8mb4_0900_ai_ci",
+                .putAllSession(Map.of("sql_mode", "1168113696", "character_set_client", "utf8mb4", "collation_connection",
+                        "utf8mb4_0900_ai_ci",
                         "collation_server", "utf8mb4_0900_ai_ci", "time_zone", "SYSTEM", "foreign_key_checks", "1", "unique_checks", "1"))
                 .setTimestampUs(1_700_000_000_123_456L)).build();
     }

@@ -51,7 +51,8 @@ class QueryTextTest {
 
     @Test
     void packetsOfSixteenMebibytesAndTheirBorders() throws IOException {
-        for (int length : new int[] {0, 1, 65_531, 65_532, Frames.LARGEST - 2, Frames.LARGEST - 1, Frames.LARGEST, 2 * Frames.LARGEST - 1, 2 * Frames.LARGEST + 7}) {
+        for (int length : new int[] {0, 1, 65_531, 65_532, Frames.LARGEST - 2, Frames.LARGEST - 1, Frames.LARGEST, 2 * Frames.LARGEST - 1,
+            2 * Frames.LARGEST + 7}) {
             byte[] sql = new byte[length];
             for (int i = 0; i < length; i++) {
                 sql[i] = (byte) (i * 31 >>> 3);

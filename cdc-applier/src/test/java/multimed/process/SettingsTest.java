@@ -13,7 +13,8 @@ import org.junit.jupiter.api.io.TempDir;
 class SettingsTest {
     @Test
     void all_mistakes_are_reported_at_once_and_no_secret_with_them() {
-        Settings s = new Settings(Map.of("PORT", "70000", "PW", "hidden", "PW_FILE", "/nowhere", "LISTEN", "x", "FLAG", "perhaps", "KAFKA", "kafka:port"));
+        Settings s = new Settings(
+                Map.of("PORT", "70000", "PW", "hidden", "PW_FILE", "/nowhere", "LISTEN", "x", "FLAG", "perhaps", "KAFKA", "kafka:port"));
         s.required("HOST");
         s.port("PORT", 1);
         s.secret("PW");

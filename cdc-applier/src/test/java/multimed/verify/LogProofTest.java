@@ -129,7 +129,8 @@ class LogProofTest {
     }
 
     @Property
-    void aLogThatLostAnyRecordOfATransactionDoesNotPass(@ForAll @IntRange(min = 8, max = 40) int last, @ForAll @IntRange(max = 1000) int which) {
+    void aLogThatLostAnyRecordOfATransactionDoesNotPass(@ForAll @IntRange(min = 8, max = 40) int last,
+            @ForAll @IntRange(max = 1000) int which) {
         List<LogRecord> records = goodLog(last);
         int[] parts = IntStream.range(0, records.size()).filter(i -> countsInGoodLog(records, i)).toArray();
         records.remove(parts[which % parts.length]);
@@ -196,7 +197,8 @@ class LogProofTest {
     @Example
     void anEpochThatStartsTooFarBackIsNamed() {
         assertBroken("epoch 2 starts without " + SERVER + "2", start(1, ""), whole(1, 1, 0), whole(1, 2, 1), start(2, "1"), whole(2, 3, 0));
-        assertNull(log(List.of(start(1, ""), whole(1, 1, 0), start(2, ""), start(3, "1"), whole(3, 2, 0))).difference(), "it started once more");
+        assertNull(log(List.of(start(1, ""), whole(1, 1, 0), start(2, ""), start(3, "1"), whole(3, 2, 0))).difference(),
+                "it started once more");
     }
 
     @Example

@@ -33,7 +33,8 @@ public final class SessionSettings {
 
     /** For a new session; everything it sets lasts as long as the session. */
     public static String baseline(boolean cascadesAreLogged, boolean autocommit) {
-        return "SET autocommit=" + (autocommit ? 1 : 0) + ",transaction_isolation='READ-COMMITTED',lock_wait_timeout=31536000,innodb_lock_wait_timeout=31536000,"
+        return "SET autocommit=" + (autocommit ? 1 : 0)
+                + ",transaction_isolation='READ-COMMITTED',lock_wait_timeout=31536000,innodb_lock_wait_timeout=31536000,"
                 + "max_execution_time=0,wait_timeout=31536000,net_read_timeout=3600,net_write_timeout=3600,"
                 + LENIENT + "session_track_gtids=OFF,session_track_schema=OFF,session_track_system_variables='',"
                 + assignments(cascadesAreLogged);

@@ -46,7 +46,7 @@ public final class RowSource implements AutoCloseable {
 
     /**
      * Capture has reached the master's present. Only then is Debezium of use: it starts from there. It also keeps it away from what
-     * lies behind: a row that is too large for both of them in memory goes through the spine alone after a restart.
+     * lies behind: a row that is too large for both of them in memory goes through the binlog reader alone after a restart.
      */
     public void caughtUp() {
         caughtUp = true;
@@ -54,7 +54,7 @@ public final class RowSource implements AutoCloseable {
     }
 
     /**
-     * Capture is behind the master. Debezium decodes a fraction of what the spine can pass on: without it capture gets there several
+     * Capture is behind the master. Debezium decodes a fraction of what the binlog reader can pass on: without it capture gets there several
      * times as fast, and Debezium would start from there anyway. Growing pauses keep it from doing so over and over under overload.
      */
     public void behind() {

@@ -19,12 +19,14 @@ class SessionSettingsTest {
     void numbersStandBareAndNamesQuoted() {
         Statement s = Statement.newBuilder().putSession("sql_mode", "1168113696").putSession("time_zone", "+02:00")
                 .putSession("collation_server", "utf8mb4_bin").setTimestampUs(1_700_000_000_000_012L).build();
-        assertEquals("SET timestamp=1700000000.000012,collation_server='utf8mb4_bin',sql_mode=1168113696,time_zone='+02:00'", SessionSettings.enter(s));
+        assertEquals("SET timestamp=1700000000.000012,collation_server='utf8mb4_bin',sql_mode=1168113696,time_zone='+02:00'",
+                SessionSettings.enter(s));
     }
 
     @Test
     void aValueCannotBecomeSql() {
-        assertEquals("SET timestamp=DEFAULT,time_zone='a'',sql_log_bin=0'", SessionSettings.enter(statement("time_zone", "a',sql_log_bin=0")));
+        assertEquals("SET timestamp=DEFAULT,time_zone='a'',sql_log_bin=0'",
+                SessionSettings.enter(statement("time_zone", "a',sql_log_bin=0")));
         assertThrows(LogBrokenException.class, () -> SessionSettings.enter(statement("time_zone", "a\\")));
         assertThrows(LogBrokenException.class, () -> SessionSettings.enter(statement("sql_mode=0,time_zone", "a")));
         assertThrows(LogBrokenException.class, () -> SessionSettings.enter(statement("GLOBAL read_only", "0")));

@@ -89,9 +89,11 @@ class StatementBuilderTest {
 
     @Example
     void insertsIntoOneTableAreJoined() {
-        var rows = List.of(insert(signed(1), text("a")), insert(signed(2), text("b")), delete(signed(1), text("a")), insert(signed(3), TestRecords.nothing()));
+        var rows = List.of(insert(signed(1), text("a")), insert(signed(2), text("b")), delete(signed(1), text("a")),
+                insert(signed(3), TestRecords.nothing()));
         assertEquals(List.of("INSERT INTO `d`.`a``b` (`id`,`v`) VALUES (1,'a'),(2,'b')", "DELETE FROM `d`.`a``b` WHERE `id`=1",
-                "INSERT INTO `d`.`a``b` (`id`,`v`) VALUES (3,NULL)"), build(new StatementBuilder(10, 1000), rows).stream().map(StatementBuilderTest::sql).toList());
+                "INSERT INTO `d`.`a``b` (`id`,`v`) VALUES (3,NULL)"),
+                build(new StatementBuilder(10, 1000), rows).stream().map(StatementBuilderTest::sql).toList());
     }
 
     @Example

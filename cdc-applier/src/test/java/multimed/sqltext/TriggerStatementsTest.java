@@ -6,9 +6,9 @@ import com.google.protobuf.ByteString;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class StatementTextTest {
+class TriggerStatementsTest {
     private static boolean leftAlone(String sql) {
-        return StatementText.leavesSatellitesAlone(ByteString.copyFromUtf8(sql), 90704);
+        return TriggerStatements.isOne(ByteString.copyFromUtf8(sql), 90704);
     }
 
     @ParameterizedTest

@@ -1,0 +1,155 @@
+package multimed.sqltext;
+
+import java.util.Locale;
+import java.util.Set;
+
+/**
+ * In: a statement. Out: its tokens, one by one, as MySQL's own lexer splits them: comments are skipped, versioned comments read.
+ * Pure. Must never: look further than the token that is asked for.
+ */
+final class SqlLexer {
+    /** Reads every versioned comment: some server executes it. */
+    static final int ANY_VERSION = Integer.MAX_VALUE;
+
+    /** Character sets in which the second byte of a character can look like a backslash. */
+    private static final Set<String> TWO_BYTES = Set.of("gbk", "big5", "gb18030", "sjis", "cp932");
+
+    enum Kind {
+        /** Letters, digits, {@code _}, {@code $} and whatever is not ASCII; in upper case. */
+        WORD,
+        /** In any of the three quotes; without its content. */
+        QUOTED,
+        /** Any other character. */
+        SYMBOL
+    }
+
+    record Token(Kind kind, String text) {}
+
+    private final String text;
+
+    private final boolean backslashEscapes;
+    private final String charset;
+    private final int version;
+    private int at;
+    private boolean inVersionedComment;
+
+    /**
+     * @param text one char per byte, as Latin-1: what decides is ASCII in every character set that a client may use
+     * @param backslashEscapes whether the statement's sql_mode lacks NO_BACKSLASH_ESCAPES
+     * @param charset the client's character set, by MySQL's name
+     * @param version of the server that reads versioned comments, like 90704
+     */
+    SqlLexer(String text, boolean backslashEscapes, String charset, int version) {
+        this.text = text;
+        this.backslashEscapes = backslashEscapes;
+        this.charset = charset;
+        this.version = version;
+    }
+
+    /** Null at the end. */
+    Token next() {
+        while (at < text.length() && skipOne()) {
+            continue;
+        }
+        if (at >= text.length()) {
+            return null;
+        }
+        char c = text.charAt(at);
+        if (c == '\'' || c == '"' || c == '`') {
+            skipQuoted(c);
+            return new Token(Kind.QUOTED, "");
+        }
+        if (isWordChar(c)) {
+            return new Token(Kind.WORD, word());
+        }
+        at++;
+        return new Token(Kind.SYMBOL, String.valueOf(c));
+    }
+
+    private String word() {
+        int from = at;
+        while (at < text.length() && isWordChar(text.charAt(at))) {
+            at++;
+        }
+        return text.substring(from, at).toUpperCase(Locale.ROOT);
+    }
+
+    private static boolean isWordChar(char c) {
+        return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '$' || c >= 0x80;
+    }
+
+    // --- quotes ---------------------------------------------------------------------------------------------------
+
+    /** A quote inside is doubled, or stands behind a backslash. */
+    private void skipQuoted(char quote) {
+        at++;
+        while (at < text.length()) {
+            char c = text.charAt(at);
+            if (c == quote && !text.startsWith(String.valueOf(quote), at + 1)) {
+                at++;
+                return;
+            }
+            boolean pair = c == quote || c == '\\' && quote != '`' && backslashEscapes || startsTwoBytes(c);
+            at += pair ? 2 : 1;
+        }
+    }
+
+    private boolean startsTwoBytes(char c) {
+        if (!TWO_BYTES.contains(charset)) {
+            return false;
+        }
+        boolean japanese = charset.equals("sjis") || charset.equals("cp932");
+        return japanese ? c >= 0x81 && c <= 0x9f || c >= 0xe0 && c <= 0xfc : c >= 0x81 && c <= 0xfe;
+    }
+
+    // --- white space and comments ---------------------------------------------------------------------------------
+
+    private boolean skipOne() {
+        char c = text.charAt(at);
+        if (c <= ' ') {
+            at++;
+            return true;
+        }
+        if (c == '#' || text.startsWith("--", at) && (at + 2 >= text.length() || text.charAt(at + 2) <= ' ')) {
+            at = behind(text.indexOf('\n', at), 1);
+            return true;
+        }
+        if (inVersionedComment && text.startsWith("*/", at)) {
+            inVersionedComment = false;
+            at += 2;
+            return true;
+        }
+        return text.startsWith("/*", at) && skipComment();
+    }
+
+    private boolean skipComment() {
+        int from = versionedText();
+        if (from >= 0) {
+            inVersionedComment = true;
+            at = from;
+        } else {
+            at = behind(text.indexOf("*/", at + 2), 2);
+        }
+        return true;
+    }
+
+    /** Where the text of a versioned comment begins that the server executes; -1 if this is none. */
+    private int versionedText() {
+        if (!text.startsWith("/*!", at)) {
+            return -1;
+        }
+        int digits = at + 3;
+        int end = digits;
+        while (end < text.length() && end - digits < 6 && Character.isDigit(text.charAt(end))) {
+            end++;
+        }
+        if (end - digits < 5) {
+            return digits;
+        }
+        return Integer.parseInt(text.substring(digits, end)) <= version ? end : -1;
+    }
+
+    private int behind(int found, int length) {
+        return found < 0 ? text.length() : found + length;
+    }
+}

@@ -1,0 +1,59 @@
+package multimed.sqltext;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.CharRange;
+import net.jqwik.api.constraints.Chars;
+import net.jqwik.api.constraints.StringLength;
+import org.junit.jupiter.api.Test;
+
+class SqlLexerTest {
+    /** Words as they are, quoted text as Q, symbols as they are. */
+    private static String tokens(String sql, boolean backslashEscapes, int version) {
+        SqlLexer lexer = new SqlLexer(sql, backslashEscapes, "utf8mb4", version);
+        List<String> all = new ArrayList<>();
+        for (SqlLexer.Token token = lexer.next(); token != null; token = lexer.next()) {
+            all.add(token.kind() == SqlLexer.Kind.QUOTED ? "Q" : token.text());
+        }
+        return String.join(" ", all);
+    }
+
+    private static String tokens(String sql) {
+        return tokens(sql, true, 90704);
+    }
+
+    @Test
+    void commentsAreSkippedAndVersionedOnesRead() {
+        assertEquals("A B", tokens("a/* x */b -- c\n# d"));
+        assertEquals("A B C", tokens("a /*!50000 b */ c"));
+        assertEquals("A C", tokens("a /*!999999 b */ c"));
+        assertEquals("A B C", tokens("a /*!999999 b */ c", true, SqlLexer.ANY_VERSION));
+        assertEquals("A - - B", tokens("a --b"));
+    }
+
+    @Test
+    void aQuoteEndsWhereMysqlEndsIt() {
+        assertEquals("Q A", tokens("'x''y' a"));
+        assertEquals("Q A", tokens("'x\\'y' a"));
+        assertEquals("Q Y Q", tokens("'x\\'y' a", false, 90704));
+        assertEquals("Q A", tokens("`x\\` a"));
+        assertEquals("Q", tokens("'never closed"));
+    }
+
+    @Property
+    void anyTextComesToAnEndAndNoWordIsMadeUp(
+            @ForAll @Chars({'/', '*', '!', '\'', '`', '"', '\\', '-', '#', '\n', ' ', '9',
+                '='}) @CharRange(from = 'a', to = 'd') @StringLength(max = 40) String sql,
+            @ForAll boolean backslashEscapes) {
+        String upper = sql.toUpperCase();
+        for (String word : SqlWords.of(sql.getBytes(StandardCharsets.ISO_8859_1), backslashEscapes, "gbk")) {
+            assertTrue(upper.contains(word), word);
+        }
+    }
+}
