@@ -24,15 +24,11 @@ remove() {
   mkdir -p "$bench_state"
   [[ -e $OVERRIDE_FILE ]] || echo 'services: {}' > "$OVERRIDE_FILE"
   wake
-<<<<<<< HEAD
-  YES=1 .ci/down > "$bench_state/down.log" 2>&1 || { say 'removing the stack failed:'; tail -n 20 "$bench_state/down.log" >&2; return 1; }
-=======
-  .ci/down > "$bench_state/down.log" 2>&1 || {
+  YES=1 .ci/down > "$bench_state/down.log" 2>&1 || {
     say 'removing the stack failed:'
     tail -n 20 "$bench_state/down.log" >&2
     return 1
   }
->>>>>>> hub/main
 }
 
 # remove_remains: of an earlier run that was kept, or killed.
