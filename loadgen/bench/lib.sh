@@ -1,5 +1,5 @@
 # Functions that bench-replication, bench-gate and bench-tpcw share: a stack of the bench's own, its account, and its removal.
-# Sourced after .ci/lib.sh; expects `me`, and `bench_state`, the directory for what the bench writes.
+# Sourced after bin/lib.sh; expects `me`, and `bench_state`, the directory for what the bench writes.
 # Comes in: BENCH_PORTS, BENCH_KEEP, BENCH_USER. Goes out: exported settings of the stack, sysbench.cnf (mode 0600), messages on stderr.
 # Must never touch an operator's stack.
 # shellcheck shell=bash disable=SC2034,SC2154
@@ -24,7 +24,7 @@ remove() {
   mkdir -p "$bench_state"
   [[ -e $OVERRIDE_FILE ]] || echo 'services: {}' > "$OVERRIDE_FILE"
   wake
-  YES=1 .ci/down > "$bench_state/down.log" 2>&1 || {
+  YES=1 bin/down > "$bench_state/down.log" 2>&1 || {
     say 'removing the stack failed:'
     tail -n 20 "$bench_state/down.log" >&2
     return 1
@@ -84,7 +84,7 @@ measure() {
 
 # own_stack: from here on the stack is this bench's: no remains of an earlier one, and removed however the caller ends.
 own_stack() {
-  .ci/engine up
+  bin/engine up
   trap finish EXIT
   trap 'exit 143' TERM HUP
   trap 'exit 130' INT
@@ -94,5 +94,5 @@ own_stack() {
 
 bench_up() {
   own_stack
-  .ci/up >&2
+  bin/up >&2
 }

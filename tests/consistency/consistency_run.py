@@ -21,7 +21,7 @@ DATABASE = USER = "app"
 def go(*arguments, directory=HERE, timeout=280):
     """Runs the go command; installs Debian's where there is none."""
     if shutil.which("go") is None:
-        containers.run("bash", "-euc", "me=consistency; . .ci/lib.sh; need_tools go=golang-go", timeout=600)
+        containers.run("bash", "-euc", "me=consistency; . bin/lib.sh; need_tools go=golang-go", timeout=600)
     done = subprocess.run(
         ["go", *arguments],
         cwd=directory,

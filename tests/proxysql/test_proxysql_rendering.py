@@ -171,12 +171,12 @@ def test_a_file_left_behind_with_open_mode_is_replaced(tmp_path):
 
 
 def test_staging_needs_a_binary(tmp_path):
-    done = frontdoor.run(str(frontdoor.FOLDER / "stage-binary.sh"), str(tmp_path / "none"), str(tmp_path), check=False)
+    done = frontdoor.run(str(frontdoor.ROOT / "bin/packages/stage-proxysql"), str(tmp_path / "none"), str(tmp_path), check=False)
     assert done.returncode == 64 and "usage" in done.stderr
 
 
 def test_staging_takes_the_binary_and_its_libraries_but_not_the_c_library(tmp_path):
-    done = frontdoor.run(str(frontdoor.FOLDER / "stage-binary.sh"), "/usr/bin/ssh", str(tmp_path), check=False)
+    done = frontdoor.run(str(frontdoor.ROOT / "bin/packages/stage-proxysql"), "/usr/bin/ssh", str(tmp_path), check=False)
     if not os.path.exists("/usr/bin/ssh"):
         pytest.skip("no /usr/bin/ssh to stage")
     assert done.returncode == 0, done.stderr

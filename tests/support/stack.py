@@ -53,7 +53,7 @@ class Stack:
     def up(self):
         """Brings the stack up unless it serves already; makes the accounts that tests use."""
         if not self._serves():
-            containers.run(".ci/up", timeout=1800)
+            containers.run("bin/up", timeout=1800)
         password = self._password_of(ADMIN)
         self.client(
             "master",
