@@ -13,25 +13,25 @@ demo: up ## from nothing to reads on satellites: start, load, run sysbench, repo
 	@loadgen/run-demo
 
 up: ## start the stack (SATELLITES=n for more than two); installs and builds what is missing
-	@.ci/up
+	@bin/up
 
 stop: ## stop the stack, keep its data
 	@docker compose --profile '*' stop
 
 down: ## remove the stack and leave nothing behind: containers, networks, ALL DATA, secrets
-	@.ci/down
+	@bin/down
 
 status: ## print the servers as the gate sees them
-	@.ci/status
+	@bin/status
 
 layout: ## print and write the layout of cores and satellites
 	@mysql-satellite/layout
 
 images: ## pull or build every image, and write the layout (then docker compose up -d works alone)
-	@.ci/engine up && .ci/images && mysql-satellite/layout
+	@bin/engine up && bin/images && mysql-satellite/layout
 
 engine: ## make sure of a Docker engine and Compose v2
-	@.ci/engine up
+	@bin/engine up
 
 user: ## add or change an application user: NAME=app [DB=app] [PASSWORD_FILE=file]
 	@mysql-master/user
@@ -91,4 +91,4 @@ bench-tpcw: ## compare TPC-W on one MySQL, native replicas and Multimed, with a 
 	@loadgen/bench-tpcw
 
 clean: ## remove images, layout and build outputs (not data: that is down)
-	@.ci/clean
+	@bin/clean

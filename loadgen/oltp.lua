@@ -28,7 +28,7 @@ local strict = require("strict")
 sysbench.cmdline.options = options.added_to(sysbench.cmdline.options)
 sysbench.cmdline.commands = strict.guarded(sysbench.cmdline.commands)
 
-local stock = {init = init, thread_init = thread_init, thread_done = thread_done}
+local stock = { init = init, thread_init = thread_init, thread_done = thread_done }
 
 function init()
    options.check(sysbench.opt)
@@ -37,9 +37,7 @@ function init()
 end
 
 function thread_init(...)
-   if sysbench.opt.declare_read_only then
-      read_only.declare(workload)
-   end
+   if sysbench.opt.declare_read_only then read_only.declare(workload) end
    if stock.thread_init then stock.thread_init(...) end
    session.begin(con, sysbench.opt.session_sql)
 end

@@ -10,6 +10,7 @@ Out: text on stdout. Exit status: 0; 1 no satellite answered a read, or not caug
 answer; 64 wrong use.
 Must never: invent a figure. What was not measured is shown as "-".
 """
+
 import json
 import math
 import os
@@ -21,12 +22,13 @@ import urllib.request
 
 HTTP_SECONDS = 5
 POLL_SECONDS = 0.2
-SAMPLE = re.compile(r'^([A-Za-z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+\d+)?$')
+SAMPLE = re.compile(r"^([A-Za-z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+\d+)?$")
 LABEL = re.compile(r'([A-Za-z_]\w*)="((?:[^"\\]|\\.)*)"')
 ESCAPES = {r"\\": "\\", r"\"": '"', r"\n": "\n"}
 
 
 # --- Prometheus' text format (pure) -----------------------------------------------------------------------------
+
 
 def parse(text):
     """{(name, ((label, value), …) sorted): number} of an exposition; what is no sample is skipped."""
@@ -34,8 +36,10 @@ def parse(text):
     for line in text.splitlines():
         match = None if line.startswith("#") else SAMPLE.match(line.strip())
         if match:
-            labels = [(name, re.sub(r"\\.", lambda escape: ESCAPES.get(escape[0], escape[0]), value))
-                      for name, value in LABEL.findall(match[2] or "")]
+            labels = [
+                (name, re.sub(r"\\.", lambda escape: ESCAPES.get(escape[0], escape[0]), value))
+                for name, value in LABEL.findall(match[2] or "")
+            ]
             samples[match[1], tuple(sorted(labels))] = float(match[3])
     return samples
 
@@ -62,8 +66,7 @@ def by_label(samples, name, label):
 
 def buckets(samples, name):
     """[(upper bound, cumulative count)] of a histogram, summed over its other labels, ascending."""
-    found = {math.inf if bound == "+Inf" else float(bound): count
-             for bound, count in by_label(samples, name + "_bucket", "le").items()}
+    found = {math.inf if bound == "+Inf" else float(bound): count for bound, count in by_label(samples, name + "_bucket", "le").items()}
     return sorted(found.items())
 
 
@@ -88,6 +91,7 @@ def quantile(cumulative, share):
 
 # --- the table (pure) ---------------------------------------------------------------------------------------------
 
+
 def number(value, decimals=0):
     return "-" if value is None else f"{value:,.{decimals}f}".replace(",", " ")
 
@@ -104,24 +108,26 @@ def percent(part, whole):
 def columns(rows):
     """Rows of cells as lines: the first column to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = ["  ".join([row[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])])
-             for row in rows]
+    lines = ["  ".join([row[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]) for row in rows]
     return [line.rstrip() for line in lines]
 
 
 def runs_table(runs):
-    rows = [("load", *(run["workload"] for run in runs)),
-            ("  transactions/s", *(number(run["transactions_per_second"], 1) for run in runs)),
-            ("  queries/s", *(number(run["queries_per_second"], 1) for run in runs))]
-    rows += [(f"  latency {name}, ms", *(number(run["latency_ms"].get(name), 1) for run in runs))
-             for name in ("p50", "p95", "p99")]
+    rows = [
+        ("load", *(run["workload"] for run in runs)),
+        ("  transactions/s", *(number(run["transactions_per_second"], 1) for run in runs)),
+        ("  queries/s", *(number(run["queries_per_second"], 1) for run in runs)),
+    ]
+    rows += [(f"  latency {name}, ms", *(number(run["latency_ms"].get(name), 1) for run in runs)) for name in ("p50", "p95", "p99")]
     return columns(rows + [("  restarted transactions", *(number(run["errors"]) for run in runs))])
 
 
 def reads_table(reads):
     whole = sum(reads.values())
-    return columns([("reads at the gate, by server", "reads", "share")] +
-                   [(f"  {server}", number(count), percent(count, whole)) for server, count in sorted(reads.items())])
+    return columns(
+        [("reads at the gate, by server", "reads", "share")]
+        + [(f"  {server}", number(count), percent(count, whole)) for server, count in sorted(reads.items())]
+    )
 
 
 def lag_table(appliers):
@@ -129,20 +135,23 @@ def lag_table(appliers):
     rows = [("commit to visible", "transactions", "p50, ms", "p99, ms")]
     for satellite, samples in sorted(appliers.items()):
         lag = buckets(samples, "multimed_applier_commit_to_visible_seconds")
-        rows.append((f"  {satellite}", number(lag[-1][1] if lag else None), milliseconds(lag, .5), milliseconds(lag, .99)))
+        rows.append((f"  {satellite}", number(lag[-1][1] if lag else None), milliseconds(lag, 0.5), milliseconds(lag, 0.99)))
     return columns(rows)
 
 
 def waits_table(gate):
     waits, waited = total(gate, "gtid_gate_waits_total"), buckets(gate, "gtid_gate_wait_seconds")
     reads = total(gate, "gtid_gate_reads_total") or 0
-    return columns([
-        ("waits and fallbacks in the gate", "", ""),
-        ("  reads that waited for a satellite", number(waits), percent(waits or 0, reads)),
-        ("  their wait p50 / p99, ms", milliseconds(waited, .5), milliseconds(waited, .99)),
-        ("  reads that fell back to the master", number(total(gate, "gtid_gate_fallbacks_total")), ""),
-        ("  reads refused, too many on the master", number(total(gate, "gtid_gate_fallback_rejections_total")), ""),
-        ("  reads moved from a lost server", number(total(gate, "gtid_gate_moved_reads_total")), "")])
+    return columns(
+        [
+            ("waits and fallbacks in the gate", "", ""),
+            ("  reads that waited for a satellite", number(waits), percent(waits or 0, reads)),
+            ("  their wait p50 / p99, ms", milliseconds(waited, 0.5), milliseconds(waited, 0.99)),
+            ("  reads that fell back to the master", number(total(gate, "gtid_gate_fallbacks_total")), ""),
+            ("  reads refused, too many on the master", number(total(gate, "gtid_gate_fallback_rejections_total")), ""),
+            ("  reads moved from a lost server", number(total(gate, "gtid_gate_moved_reads_total")), ""),
+        ]
+    )
 
 
 def satellite_reads(reads, satellites):
@@ -160,11 +169,14 @@ def caught_up(servers):
     if not satellites:
         return "the gate has no satellites"
     behind = [server for server in satellites if position[server["name"]] != position[masters[0]]]
-    return "; ".join(f"{server['name']} {server.get('state')}, {server.get('lag_transactions')} transactions behind"
-                     for server in behind) or None
+    return (
+        "; ".join(f"{server['name']} {server.get('state')}, {server.get('lag_transactions')} transactions behind" for server in behind)
+        or None
+    )
 
 
 # --- files and services ---------------------------------------------------------------------------------------------
+
 
 def fetch(url):
     with urllib.request.urlopen(url, timeout=HTTP_SECONDS) as answer:
@@ -210,8 +222,7 @@ def growth(before, after, name):
 
 def table(before, after, *reports):
     gate = growth(before, after, "gate.metrics")
-    appliers = {file.name.partition(" ")[2]: growth(before, after, file.name)
-                for file in pathlib.Path(after).glob("applier *")}
+    appliers = {file.name.partition(" ")[2]: growth(before, after, file.name) for file in pathlib.Path(after).glob("applier *")}
     reads = by_label(gate, "gtid_gate_reads_total", "server")
     servers = json.loads(pathlib.Path(after, "servers.json").read_text())
     runs = [json.loads(pathlib.Path(report).read_text()) for report in reports]

@@ -38,8 +38,8 @@ local CLIENT_PURPOSE = 100
 sysbench.cmdline.options = options.DEFINITIONS
 if sysbench.cmdline.command == "prepare" then phases.open() end
 
-local driver, me, the_end  -- of this thread; a driver that nobody refers to would be taken down
-local reporting = 0        -- in the main thread, which has run init: the end; in that of --report-checkpoints: how many were reported
+local driver, me, the_end -- of this thread; a driver that nobody refers to would be taken down
+local reporting = 0 -- in the main thread, which has run init: the end; in that of --report-checkpoints: how many were reported
 
 local function connect()
    driver = driver or sysbench.sql.driver()
@@ -69,8 +69,14 @@ local function prepare()
    if sysbench.tid == 0 then options.require_good(options.mistakes(opt, sysbench.version)) end
    phases.wait(1, sysbench.tid, opt.threads)
    local connection = connect()
-   load.run({send = function(text) connection:query(text) end, thread = sysbench.tid, threads = opt.threads, say = say,
-             generator = rows.generator(opt.seed, scale.of(opt.items, opt.ebs)), carts = opt.carts})
+   load.run({
+      send = function(text) connection:query(text) end,
+      thread = sysbench.tid,
+      threads = opt.threads,
+      say = say,
+      generator = rows.generator(opt.seed, scale.of(opt.items, opt.ebs)),
+      carts = opt.carts,
+   })
    connection:disconnect()
 end
 
@@ -81,9 +87,7 @@ local function succeeds(command)
    return status == 0 or status == true
 end
 
-local function stack_is_up()
-   return succeeds("docker compose ps --services 2> /dev/null | grep -q '^satellite-'")
-end
+local function stack_is_up() return succeeds("docker compose ps --services 2> /dev/null | grep -q '^satellite-'") end
 
 -- By the stack's own proof, row by row at one GTID set: through a proxy nobody can say which server answers. True also if not asked.
 local function satellites_hold()
@@ -122,9 +126,9 @@ local function cleanup()
 end
 
 sysbench.cmdline.commands = strict.guarded({
-   prepare = {prepare, sysbench.cmdline.PARALLEL_COMMAND},
-   check = {check_all},
-   cleanup = {cleanup},
+   prepare = { prepare, sysbench.cmdline.PARALLEL_COMMAND },
+   check = { check_all },
+   cleanup = { cleanup },
 })
 
 -- run --------------------------------------------------------------------------------------------------------------------------------
@@ -132,7 +136,9 @@ sysbench.cmdline.commands = strict.guarded({
 -- Those of an earlier run.
 local function forget_checkpoints(path)
    local n = 1
-   while path ~= "" and os.remove(path .. "." .. n) do n = n + 1 end
+   while path ~= "" and os.remove(path .. "." .. n) do
+      n = n + 1
+   end
 end
 
 function init()
@@ -150,10 +156,15 @@ end
 
 function thread_init(thread)
    local opt, all = sysbench.opt, statistics.find(sysbench.opt.threads)
-   local settings = {split = opt.split, prepared = opt.db_ps_mode ~= "disable", session_sql = opt.session_sql}
+   local settings = { split = opt.split, prepared = opt.db_ps_mode ~= "disable", session_sql = opt.session_sql }
    me = {
-      db = database.new(connect(), settings), random = random.stream(opt.seed, CLIENT_PURPOSE, thread),
-      scale = scale.of(opt.items, opt.ebs), pool = words.pool(opt.seed), cart = thread + 1, mix = opt.mix, retries = opt.retries,
+      db = database.new(connect(), settings),
+      random = random.stream(opt.seed, CLIENT_PURPOSE, thread),
+      scale = scale.of(opt.items, opt.ebs),
+      pool = words.pool(opt.seed),
+      cart = thread + 1,
+      mix = opt.mix,
+      retries = opt.retries,
       observe = function(what, number, milliseconds) statistics[what](all, thread, number, milliseconds) end,
    }
 end
@@ -171,9 +182,7 @@ function event(thread)
    client.step(me)
 end
 
-function thread_done()
-   me.db:close()
-end
+function thread_done() me.db:close() end
 
 function sysbench.hooks.report_intermediate(stat)
    local fresh = statistics.progress(statistics.find(sysbench.opt.threads))

@@ -44,7 +44,11 @@ create_data() {
   find "$datadir" -mindepth 1 -delete
   touch "$creating" && sync "$datadir"
   local init=/run/mysqld/accounts.sql
-  (umask 077; accounts_sql > "$init"; chown mysql:mysql "$init")
+  (
+    umask 077
+    accounts_sql > "$init"
+    chown mysql:mysql "$init"
+  )
   mysqld --defaults-file=/etc/multimed/my.cnf --initialize-insecure --init-file="$init"
   rm -f "$init"
   sync && rm "$creating" && sync "$datadir"

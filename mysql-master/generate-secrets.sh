@@ -9,7 +9,10 @@ secret() {
   local name=$1 service value=
   shift
   for service in "$@"; do
-    if [[ -s $root/$service/$name ]]; then value=$(<"$root/$service/$name"); break; fi
+    if [[ -s $root/$service/$name ]]; then
+      value=$(< "$root/$service/$name")
+      break
+    fi
   done
   [[ -n $value ]] || value=$(od -An -N24 -tx1 /dev/urandom | tr -d ' \n')
   for service in "$@"; do

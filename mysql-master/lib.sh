@@ -13,7 +13,7 @@ mistake() { mistakes+=("$1"); }
 # stop_on_mistakes: reports all mistakes and ends with EX_USAGE (64).
 stop_on_mistakes() {
   local each
-  (( ${#mistakes[@]} == 0 )) && return 0
+  ((${#mistakes[@]} == 0)) && return 0
   for each in "${mistakes[@]}"; do log error "setting: $each"; done
   exit 64
 }
@@ -21,8 +21,11 @@ stop_on_mistakes() {
 # need_secret VARIABLE FILE: reads FILE (one line, printable) into VARIABLE, or notes a mistake.
 need_secret() {
   local value
-  if [[ ! -r $2 ]]; then mistake "secret file $2 is missing or not readable"; return; fi
-  value=$(<"$2")
+  if [[ ! -r $2 ]]; then
+    mistake "secret file $2 is missing or not readable"
+    return
+  fi
+  value=$(< "$2")
   [[ -n $value ]] || mistake "secret file $2 is empty"
   [[ $value != *[[:cntrl:]]* ]] || mistake "secret file $2 holds control characters or several lines"
   printf -v "$1" '%s' "$value"
@@ -38,17 +41,26 @@ bytes_of() {
 }
 
 # sql_string TEXT: a quoted SQL string literal.
-sql_string() { local text=${1//\\/\\\\}; printf "'%s'" "${text//\'/\'\'}"; }
+sql_string() {
+  local text=${1//\\/\\\\}
+  printf "'%s'" "${text//\'/\'\'}"
+}
 # cnf_string TEXT: a quoted value for a MySQL option file.
-cnf_string() { local text=${1//\\/\\\\}; printf '"%s"' "${text//\"/\\\"}"; }
+cnf_string() {
+  local text=${1//\\/\\\\}
+  printf '"%s"' "${text//\"/\\\"}"
+}
 
 # nonce: a random name of this boot; the gate reads it as @@global.report_host.
 nonce() { printf 'boot-%s' "$(od -An -N8 -tx1 /dev/urandom | tr -d ' \n')"; }
 
 # client_file FILE USER PASSWORD [SOCKET]: an option file for mysql and mysqldump inside this container.
 client_file() {
-  (umask 077; printf '[client]\nuser=%s\npassword=%s\nsocket=%s\n' \
-    "$2" "$(cnf_string "$3")" "${4:-/run/mysqld/mysqld.sock}" > "$1")
+  (
+    umask 077
+    printf '[client]\nuser=%s\npassword=%s\nsocket=%s\n' \
+      "$2" "$(cnf_string "$3")" "${4:-/run/mysqld/mysqld.sock}" > "$1"
+  )
 }
 
 # own DIRECTORY...: makes directories that mysqld may write to.

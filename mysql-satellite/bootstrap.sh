@@ -39,7 +39,8 @@ clone_from() {
   receive "$1" "$2"
   # A donor serves one clone at a time (error 3634): the receiver keeps its place until the other is done.
   while grep -q 'Too many concurrent clone' /run/multimed/clone.err; do
-    sleep 0.5 & wait $! || true
+    sleep 0.5 &
+    wait $! || true
     receive "$1" "$2"
   done
   # The restart cuts the connection, which is no failure; any other message is.
@@ -48,7 +49,7 @@ clone_from() {
     return 1
   fi
   wait_mysqld || status=$?
-  (( status == restart_after_clone )) && return 0
+  ((status == restart_after_clone)) && return 0
   log warn "event=clone-failed donor=$1:$2 status=$status"
   return 1
 }
@@ -64,8 +65,11 @@ start_empty() {
 # clone_from_any: the first donor of the list that suits and succeeds.
 clone_from_any() {
   local donor
-  (umask 077; printf '[client]\nuser=multimed_clone\npassword=%s\nconnect_timeout=3\nget-server-public-key\n' \
-    "$(cnf_string "$clone_password")" > /run/multimed/donor.cnf)
+  (
+    umask 077
+    printf '[client]\nuser=multimed_clone\npassword=%s\nconnect_timeout=3\nget-server-public-key\n' \
+      "$(cnf_string "$clone_password")" > /run/multimed/donor.cnf
+  )
   for donor in ${CLONE_DONORS//,/ }; do
     donor_suits "${donor%:*}" "${donor#*:}" || continue
     start_empty || return 1
@@ -85,13 +89,16 @@ start_clone() {
   local password init=/run/mysqld/local.sql
   password=$(nonce)$(nonce)
   client_file /run/multimed/client.cnf multimed_local "$password" "$socket"
-  (umask 077; cat > "$init" << SQL
+  (
+    umask 077
+    cat > "$init" << SQL
 DROP USER IF EXISTS 'multimed_applier'@'%', 'multimed_local'@'localhost';
 CREATE USER 'multimed_local'@'localhost' IDENTIFIED WITH caching_sha2_password BY '$password';
 GRANT ALL ON *.* TO 'multimed_local'@'localhost' WITH GRANT OPTION;
 GRANT PROXY ON ''@'' TO 'multimed_local'@'localhost' WITH GRANT OPTION;
 SQL
-  chown mysql:mysql "$init")
+    chown mysql:mysql "$init"
+  )
   # Only now where others may connect: before the clone, root has no password.
   start_mysqld --init-file="$init" --socket="$socket"
   await_local || return 1
@@ -125,7 +132,8 @@ prepare() {
   foreign=$(foreign_tables) || return 1
   if [[ -n $foreign ]]; then
     log error "event=refused reason=\"tables that are not InnoDB cannot be cloned: ${foreign//$'\n'/, }\""
-    sleep 30 & wait $! || true
+    sleep 30 &
+    wait $! || true
     return 1
   fi
   drop_all TRIGGER "SELECT CONCAT('\`', REPLACE(trigger_schema, '\`', '\`\`'), '\`.\`', REPLACE(trigger_name, '\`', '\`\`'), '\`')

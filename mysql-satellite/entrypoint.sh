@@ -30,7 +30,7 @@ check_memory() {
   limit=$(memory_limit)
   if [[ $(stat -f -c %T "$datadir") == tmpfs ]]; then data=$(df -B1 --output=size "$datadir" | tail -n 1); fi
   needed=$((data + pool + overhead))
-  [[ $limit == max ]] || (( limit >= needed )) || mistake \
+  [[ $limit == max ]] || ((limit >= needed)) || mistake \
     "memory limit of $((limit >> 20)) MiB is too small: tmpfs $((data >> 20)) + buffer pool $((pool >> 20)) + overhead $((overhead >> 20)) = $((needed >> 20)) MiB (SATELLITE_MEMORY, SATELLITE_TMPFS, SATELLITE_BUFFER_POOL)"
 }
 
@@ -43,7 +43,8 @@ check_settings() {
     [[ $donor =~ ^[A-Za-z0-9._-]+:[0-9]+$ ]] || mistake "CLONE_DONORS: $donor is not host:port"
   done
   : "${SATELLITE_BUFFER_POOL:=256m}"
-  if pool=$(bytes_of "$SATELLITE_BUFFER_POOL"); then check_memory "$pool"
+  if pool=$(bytes_of "$SATELLITE_BUFFER_POOL"); then
+    check_memory "$pool"
   else mistake "SATELLITE_BUFFER_POOL=$SATELLITE_BUFFER_POOL is not a size like 256m"; fi
   [[ -d $(dirname "$socket") || -z ${SATELLITE_SOCKET:-} ]] || mistake "SATELLITE_SOCKET=$SATELLITE_SOCKET: its directory is not there"
   stop_on_mistakes
@@ -118,7 +119,10 @@ take_request() {
 serve_once() {
   wipe
   take_request
-  bootstrap || { end_mysqld; return 0; }
+  bootstrap || {
+    end_mysqld
+    return 0
+  }
   required=
   touch "$ready"
   log info "event=ready gtid_executed=$(local_sql 'SELECT @@global.gtid_executed' | tr -d '\n')"
@@ -137,7 +141,8 @@ main() {
   while :; do
     serve_once
     # A failed attempt must not hammer the donors.
-    sleep 1 & wait $! || true
+    sleep 1 &
+    wait $! || true
   done
 }
 

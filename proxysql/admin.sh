@@ -8,16 +8,23 @@ hex() { od -An -v -tx1 | tr -d ' \n'; }
 # unhex DIGITS: the bytes.
 unhex() {
   local digits=$1 at format=
-  for (( at = 0; at < ${#digits}; at += 2 )); do format+="\\x${digits:at:2}"; done
+  for ((at = 0; at < ${#digits}; at += 2)); do format+="\\x${digits:at:2}"; done
   # shellcheck disable=SC2059
   printf "$format"
 }
 # text_hex TEXT
 text_hex() { printf '%s' "$1" | hex; }
 # sha1_hex: of the bytes on stdin.
-sha1_hex() { local sum; sum=$(sha1sum); printf '%s' "${sum%% *}"; }
+sha1_hex() {
+  local sum
+  sum=$(sha1sum)
+  printf '%s' "${sum%% *}"
+}
 # xor_hex A B
-xor_hex() { local at; for (( at = 0; at < ${#1}; at += 2 )); do printf '%02x' $(( 0x${1:at:2} ^ 0x${2:at:2} )); done; }
+xor_hex() {
+  local at
+  for ((at = 0; at < ${#1}; at += 2)); do printf '%02x' $((0x${1:at:2} ^ 0x${2:at:2})); done
+}
 
 # bytes between stdin, stdout and the Unix socket that the argument names
 # shellcheck disable=SC2016 # perl's variables
@@ -35,7 +42,10 @@ relay='
 receive() {
   local header
   header=$(head -c 4 <&"$from_admin" | hex)
-  if (( ${#header} != 8 )); then log error "admin interface closed the connection"; return 1; fi
+  if ((${#header} != 8)); then
+    log error "admin interface closed the connection"
+    return 1
+  fi
   packet=$(head -c $((0x${header:4:2}${header:2:2}${header:0:2})) <&"$from_admin" | hex)
 }
 
@@ -69,7 +79,10 @@ admin_connect() {
   coproc perl -MIO::Socket::UNIX -MIO::Select -e "$relay" "$1"
   # Subshells have no descriptors of a coprocess, but copies of them.
   exec {from_admin}<&"${COPROC[0]}" {to_admin}>&"${COPROC[1]}"
-  receive || { log error "admin interface does not listen on $1"; return 1; }
+  receive || {
+    log error "admin interface does not listen on $1"
+    return 1
+  }
   rest=${packet#0a}
   # The server's version ends with a zero byte: the first one at an even place.
   while [[ -n $rest && ${rest:0:2} != 00 ]]; do rest=${rest:2}; done

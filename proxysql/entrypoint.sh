@@ -13,7 +13,7 @@ declare -A value
 # number NAME DEFAULT LOW HIGH: a setting that is a whole number.
 number() {
   local given=${!1:-$2}
-  if [[ ! $given =~ ^[0-9]{1,9}$ ]] || (( 10#$given < $3 || 10#$given > $4 )); then
+  if [[ ! $given =~ ^[0-9]{1,9}$ ]] || ((10#$given < $3 || 10#$given > $4)); then
     mistake "$1=$given is not a number from $3 to $4"
     return
   fi
@@ -27,7 +27,7 @@ server() {
     value[${1}_HOST]=$given value[${1}_PORT]=0
     return
   fi
-  if [[ ! $given =~ ^([A-Za-z0-9._-]+):([0-9]{1,5})$ ]] || (( 10#${BASH_REMATCH[2]} < 1 || 10#${BASH_REMATCH[2]} > 65535 )); then
+  if [[ ! $given =~ ^([A-Za-z0-9._-]+):([0-9]{1,5})$ ]] || ((10#${BASH_REMATCH[2]} < 1 || 10#${BASH_REMATCH[2]} > 65535)); then
     mistake "$1=$given is not HOST:PORT or an absolute path"
     return
   fi
@@ -38,7 +38,10 @@ server() {
 # matching NAME DEFAULT PATTERN WHAT: a setting that is text of a certain form.
 matching() {
   local given=${!1:-$2}
-  if [[ ! $given =~ $3 ]]; then mistake "$1=$given is not $4"; return; fi
+  if [[ ! $given =~ $3 ]]; then
+    mistake "$1=$given is not $4"
+    return
+  fi
   value[${1#PROXYSQL_}]=$given
 }
 
@@ -92,19 +95,26 @@ users() {
 # render FILE: writes the configuration; all its {{NAMES}} have a value.
 render() {
   local text name
-  text=$(<"$here/proxysql.cnf.template")
+  text=$(< "$here/proxysql.cnf.template")
   # The users come last: a password may look like a {{NAME}}.
   for name in "${!value[@]}"; do
     [[ $name == USERS ]] || text=${text//"{{$name}}"/"${value[$name]}"}
   done
   text=${text/"{{USERS}}"/"${value[USERS]}"}
-  (umask 077; rm -f "$1"; printf '%s\n' "$text" > "$1")
+  (
+    umask 077
+    rm -f "$1"
+    printf '%s\n' "$text" > "$1"
+  )
 }
 
 # check_port: ProxySQL would run on without a port that somebody else has.
 check_port() {
   local listen=${value[LISTEN]}
-  ! (connect "$listen") 2> /dev/null || { log error "event=start $listen is in use already"; exit 1; }
+  ! (connect "$listen") 2> /dev/null || {
+    log error "event=start $listen is in use already"
+    exit 1
+  }
 }
 
 main() {
@@ -113,11 +123,17 @@ main() {
   stop_on_mistakes
   # A further entry of ProxySQL's list.
   value[SOCKET]=${value[SOCKET]:+;${value[SOCKET]}}
-  if [[ ${1:-} == render ]]; then render "$2"; return; fi
+  if [[ ${1:-} == render ]]; then
+    render "$2"
+    return
+  fi
   check_port
 
   local datadir=${value[DATADIR]}
-  (umask 077; mkdir -p "$datadir")
+  (
+    umask 077
+    mkdir -p "$datadir"
+  )
   render "$datadir/proxysql.cnf"
   log info "event=start master=${value[MASTER_HOST]}:${value[MASTER_PORT]} gate=${value[GATE_HOST]}:${value[GATE_PORT]} listen=${value[LISTEN]}${value[SOCKET]} users=$(grep -c "{ username=" "$datadir/proxysql.cnf" || true)"
   # A descriptor for each connection, at least; some engines begin containers with 1024.

@@ -24,7 +24,7 @@ mistake() { mistakes+=("$1"); }
 # stop_on_mistakes: reports all mistakes and ends with EX_USAGE (64).
 stop_on_mistakes() {
   local each
-  (( ${#mistakes[@]} == 0 )) && return 0
+  ((${#mistakes[@]} == 0)) && return 0
   for each in "${mistakes[@]}"; do log error "setting: $each"; done
   exit 64
 }
@@ -32,9 +32,15 @@ stop_on_mistakes() {
 # read_secret VARIABLE FILE: the content of FILE without its last newline, or a mistake and a failure.
 read_secret() {
   local value
-  if [[ ! -f $2 || ! -r $2 ]]; then mistake "secret file $2 is missing or not readable"; return 1; fi
+  if [[ ! -f $2 || ! -r $2 ]]; then
+    mistake "secret file $2 is missing or not readable"
+    return 1
+  fi
   # read stops at a NUL byte with success, at the end of the file with failure.
-  if IFS= read -r -d '' value < "$2"; then mistake "secret file $2 holds a NUL byte"; return 1; fi
+  if IFS= read -r -d '' value < "$2"; then
+    mistake "secret file $2 holds a NUL byte"
+    return 1
+  fi
   printf -v "$1" '%s' "${value%$'\n'}"
 }
 
@@ -65,4 +71,7 @@ check_user_name() {
 # sql_string TEXT: an SQL string literal as SQLite (ProxySQL's admin interface) reads it.
 sql_string() { printf "'%s'" "${1//\'/\'\'}"; }
 # cnf_string TEXT: TEXT as it stands between double quotes in ProxySQL's configuration file.
-cnf_string() { local text=${1//\\/\\\\}; printf '%s' "${text//\"/\\\"}"; }
+cnf_string() {
+  local text=${1//\\/\\\\}
+  printf '%s' "${text//\"/\\\"}"
+}

@@ -1,4 +1,5 @@
 """Fixtures that every test may use, and the order of the tests: quick ones first, faults last."""
+
 import pytest
 
 from support.load import Writers

@@ -7,6 +7,7 @@ KIND: command (the exit status is the test), cargo (cargo test's log), go (go te
       closing (the log's last line like `3 passed, 0 failed, 1 skipped`).
 Must never: count a suite as passed that ended badly or said nothing: then one failure is added.
 """
+
 import pathlib
 import re
 import sys
@@ -26,7 +27,9 @@ def count_cargo(text):
 def count_go(text):
     """Subtests are part of their test."""
     found = GO.findall(text)
-    return found and tuple(sum(what == wanted for what, _ in found) for wanted in ("PASS", "FAIL", "SKIP")), [name for what, name in found if what == "FAIL"]
+    return found and tuple(sum(what == wanted for what, _ in found) for wanted in ("PASS", "FAIL", "SKIP")), [
+        name for what, name in found if what == "FAIL"
+    ]
 
 
 def count_closing(text):
@@ -56,8 +59,12 @@ def count(kind, status, log, reports):
     if kind == "command":
         return ((1, 0, 0), []) if status == 0 else ((0, 1, 0), [])
     text = pathlib.Path(log).read_text(errors="replace")
-    counted, names = {"cargo": lambda: count_cargo(text), "go": lambda: count_go(text), "closing": lambda: count_closing(text),
-                      "junit": lambda: count_junit(reports)}[kind]()
+    counted, names = {
+        "cargo": lambda: count_cargo(text),
+        "go": lambda: count_go(text),
+        "closing": lambda: count_closing(text),
+        "junit": lambda: count_junit(reports),
+    }[kind]()
     if not counted:
         return (0, 1, 0), ["no count in what the suite left"]
     passed, failed, skipped = counted
@@ -75,8 +82,10 @@ def slowest(counts, *directories):
     print("seconds per suite:")
     for name, _, _, _, seconds in lines_of(counts):
         print(f"  {float(seconds):7.0f}  {name}")
-    cases = sorted(((float(case.get("time") or 0), case.get("classname"), case.get("name")) for case in junit_cases(directories, "**/*.xml")),
-                   reverse=True)[:20]
+    cases = sorted(
+        ((float(case.get("time") or 0), case.get("classname"), case.get("name")) for case in junit_cases(directories, "**/*.xml")),
+        reverse=True,
+    )[:20]
     if cases:
         print("the slowest tests, in seconds:")
     for seconds, place, name in cases:

@@ -3,6 +3,7 @@
 In:  the compose project of the environment, Docker's socket. Out: numbers, answers. Must never: name a container that does not
 belong to that project; ids come from `docker compose ps` only.
 """
+
 import http.client
 import json
 import os
@@ -69,8 +70,22 @@ class Session:
 
     def __init__(self, container):
         self._client = subprocess.Popen(
-            ("docker", "exec", "-i", container, "mysql", "--defaults-file=/run/multimed/client.cnf", "--batch", "--skip-column-names",
-             "--unbuffered"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            (
+                "docker",
+                "exec",
+                "-i",
+                container,
+                "mysql",
+                "--defaults-file=/run/multimed/client.cnf",
+                "--batch",
+                "--skip-column-names",
+                "--unbuffered",
+            ),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
     def ask(self, sql):
         """The answers to one or more statements, as a list of lists of texts."""
@@ -95,6 +110,7 @@ class Session:
 
 
 # --- threads of a container's process, as the host sees them ------------------------------------------------------
+
 
 def inner_thread(status):
     """The number that a thread has inside its container, from the text of /proc/…/status."""

@@ -4,6 +4,7 @@ In:  times at which numbered transactions were seen on each server; positions an
 Out: numbers, lines of text, JSON. What was not measured is None here, "-" in tables, null in JSON.
 Must never: average what should be a median, or turn a missing figure into 0.
 """
+
 import json
 import math
 import statistics
@@ -11,8 +12,12 @@ import statistics
 LAG_RATE = 200  # transactions/s whose lag stands in the last line
 TRANSACTION_LOADS = ("single-row", "write-only")
 ROW_LOADS = ("multi-row", "large")
-LOAD_ROWS = (("load", "the master under the load"), ("steady", "following it until all is there"), ("drain", "draining a backlog, alone"),
-             ("drain, log to satellite", "of these, from the log on"))
+LOAD_ROWS = (
+    ("load", "the master under the load"),
+    ("steady", "following it until all is there"),
+    ("drain", "draining a backlog, alone"),
+    ("drain, log to satellite", "of these, from the log on"),
+)
 
 
 def percentile(values, share):
@@ -51,7 +56,7 @@ def lags(master, server, begin, end):
 
 def quantiles(values):
     """{p50, p90, p99} in milliseconds, and how many values they come from."""
-    found = {name: product(percentile(values, share), 1000) for name, share in (("p50", .5), ("p90", .9), ("p99", .99))}
+    found = {name: product(percentile(values, share), 1000) for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99))}
     return {**found, "samples": len(values)}
 
 
@@ -82,6 +87,7 @@ def lowest(values):
 
 # --- the last line ------------------------------------------------------------------------------------------------
 
+
 def load_ratio(loads, names):
     """Ours / native, draining a backlog along the whole path; of several loads the worst for us."""
     return lowest(ratio(loads[name]["ours"].get("drain"), loads[name]["native"].get("drain")) for name in names if name in loads)
@@ -93,7 +99,8 @@ def result(lag, loads, idle_cores):
     ours, native = at["ours"], at["native"]
     return {
         "lag": {
-            "p50_ms": rounded(ours.get("p50")), "p99_ms": rounded(ours.get("p99")),
+            "p50_ms": rounded(ours.get("p50")),
+            "p99_ms": rounded(ours.get("p99")),
             "p50_ratio": rounded(ratio(ours.get("p50"), native.get("p50"))),
             "p99_ratio": rounded(ratio(ours.get("p99"), native.get("p99"))),
         },
@@ -114,6 +121,7 @@ def last_line(content):
 
 # --- tables -------------------------------------------------------------------------------------------------------
 
+
 def shown(value, decimals=0):
     return "-" if value is None else f"{value:,.{decimals}f}".replace(",", " ")
 
@@ -121,8 +129,7 @@ def shown(value, decimals=0):
 def columns(rows):
     """Rows of cells as lines: the first column to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = ["  ".join([row[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])])
-             for row in rows]
+    lines = ["  ".join([row[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]) for row in rows]
     return [line.rstrip() for line in lines]
 
 
@@ -130,10 +137,15 @@ def lag_table(lag):
     rows = [("commit to visible, ms", "reached/s", "native p50", "p90", "p99", "ours p50", "p90", "p99", "p50 ratio", "p99 ratio")]
     for wanted, at in sorted(lag.items()):
         native, ours = at["native"], at["ours"]
-        rows.append((f"  {wanted} transactions/s", shown(at.get("reached")),
-                     *(shown(native.get(name), 2) for name in ("p50", "p90", "p99")),
-                     *(shown(ours.get(name), 2) for name in ("p50", "p90", "p99")),
-                     *(shown(ratio(ours.get(name), native.get(name)), 2) for name in ("p50", "p99"))))
+        rows.append(
+            (
+                f"  {wanted} transactions/s",
+                shown(at.get("reached")),
+                *(shown(native.get(name), 2) for name in ("p50", "p90", "p99")),
+                *(shown(ours.get(name), 2) for name in ("p50", "p90", "p99")),
+                *(shown(ratio(ours.get(name), native.get(name)), 2) for name in ("p50", "p99")),
+            )
+        )
     return columns(rows)
 
 
@@ -141,8 +153,13 @@ def cpu_table(lag):
     names = list(dict.fromkeys(name for at in lag.values() for name in at["cpu"]))
     rows = [("CPU seconds / 1 000 transactions", *names, "ratio")]
     for wanted, at in sorted(lag.items()):
-        rows.append((f"  at {wanted} transactions/s", *(shown(at["cpu"].get(name), 3) for name in names),
-                     shown(ratio(at["cpu"].get("ours"), at["cpu"].get("native")), 2)))
+        rows.append(
+            (
+                f"  at {wanted} transactions/s",
+                *(shown(at["cpu"].get(name), 3) for name in names),
+                shown(ratio(at["cpu"].get("ours"), at["cpu"].get("native")), 2),
+            )
+        )
     return columns(rows)
 
 
@@ -165,11 +182,14 @@ def engine_table(engine, loads):
     """engine: rows/s of Debezium's engine with nothing behind it."""
     ours = loads.get("multi-row", {"ours": {}, "rows": 1})
     rows = product(ours["ours"].get("drain"), ours["rows"])
-    return columns([("multi-row, rows/s", "engine alone", "ours draining", "ratio"),
-                    ("  against Debezium's engine alone", shown(engine), shown(rows), shown(ratio(rows, engine), 2))])
+    return columns(
+        [
+            ("multi-row, rows/s", "engine alone", "ours draining", "ratio"),
+            ("  against Debezium's engine alone", shown(engine), shown(rows), shown(ratio(rows, engine), 2)),
+        ]
+    )
 
 
 def idle_table(idle):
     total = sum(idle.values())
-    return columns([("idle, cores", "")] + [(f"  {name}", shown(value, 3)) for name, value in idle.items()]
-                   + [("  all", shown(total, 3))])
+    return columns([("idle, cores", "")] + [(f"  {name}", shown(value, 3)) for name, value in idle.items()] + [("  all", shown(total, 3))])

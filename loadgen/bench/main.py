@@ -5,6 +5,7 @@ In:  the settings of loadgen/bench-replication, in the environment. Out: tables 
 progress on stderr. Exit status: 0; 1 something failed, no figures then; 64 settings.
 Must never: print a line of JSON for a run that did not come to its end.
 """
+
 import contextlib
 import os
 import signal
@@ -61,14 +62,25 @@ def read_settings(environment):
         return () if bad else tuple(values)
 
     settings = Settings(
-        rates=tuple(map(int, words("BENCH_RATES"))), runs=number("BENCH_RUNS"), lag_seconds=number("BENCH_LAG_SECONDS"),
-        lag_workload=environment.get("BENCH_LAG_WORKLOAD", ""), loads=words("BENCH_LOADS", LOADS), rounds=number("BENCH_ROUNDS"),
-        load_seconds=number("BENCH_LOAD_SECONDS"), warm_up_seconds=number("BENCH_WARM_UP_SECONDS", 0),
-        multi_rows=number("BENCH_MULTI_ROWS"), large_rows=number("BENCH_LARGE_ROWS", 1000),
-        threads=number("BENCH_THREADS"), idle_seconds=number("BENCH_IDLE_SECONDS", 0), engine_runs=number("BENCH_ENGINE_RUNS", 0),
+        rates=tuple(map(int, words("BENCH_RATES"))),
+        runs=number("BENCH_RUNS"),
+        lag_seconds=number("BENCH_LAG_SECONDS"),
+        lag_workload=environment.get("BENCH_LAG_WORKLOAD", ""),
+        loads=words("BENCH_LOADS", LOADS),
+        rounds=number("BENCH_ROUNDS"),
+        load_seconds=number("BENCH_LOAD_SECONDS"),
+        warm_up_seconds=number("BENCH_WARM_UP_SECONDS", 0),
+        multi_rows=number("BENCH_MULTI_ROWS"),
+        large_rows=number("BENCH_LARGE_ROWS", 1000),
+        threads=number("BENCH_THREADS"),
+        idle_seconds=number("BENCH_IDLE_SECONDS", 0),
+        engine_runs=number("BENCH_ENGINE_RUNS", 0),
         tables=(f"--tables={number('BENCH_TABLES')}", f"--table-size={number('BENCH_TABLE_ROWS')}"),
-        config_file=environment.get("BENCH_CONFIG_FILE", ""), user=environment.get("BENCH_USER", ""),
-        database=environment.get("BENCH_DATABASE", ""), replica_password=environment.get("BENCH_REPLICA_PASSWORD", ""))
+        config_file=environment.get("BENCH_CONFIG_FILE", ""),
+        user=environment.get("BENCH_USER", ""),
+        database=environment.get("BENCH_DATABASE", ""),
+        replica_password=environment.get("BENCH_REPLICA_PASSWORD", ""),
+    )
     if mistakes:
         raise ValueError("\n".join(mistakes))
     return settings

@@ -3,6 +3,7 @@
 In:  a Stack, the settings. Out: dictionaries of numbers; progress on stderr.
 Must never: begin a phase before both contenders have everything of the one before.
 """
+
 import contextlib
 import itertools
 import subprocess
@@ -19,6 +20,7 @@ SAMPLES_PER_SECOND = 50
 
 # --- idle -----------------------------------------------------------------------------------------------------------
 
+
 def idle(stack, settings):
     """{service: cores} of our whole stack without load."""
     say(f"idle for {settings.idle_seconds} s")
@@ -30,6 +32,7 @@ def idle(stack, settings):
 
 # --- steady load ------------------------------------------------------------------------------------------------------
 
+
 def steady(stack, sysbench, settings, rate):
     """One run at one rate: {reached, native, ours, cpu}"""
     host, step = stack.address("master"), max(1, rate // SAMPLES_PER_SECOND)
@@ -40,9 +43,20 @@ def steady(stack, sysbench, settings, rate):
             probes[service] = Probe(sysbench, stack.address(service), stack.uuid, first, step)
             cleanup.callback(probes[service].close)
         load = subprocess.Popen(
-            sysbench.command(HERE.parent / "oltp.lua", host, f"--workload={settings.lag_workload}", f"--rate={rate}",
-                             f"--threads={settings.threads}", f"--time={WARM_UP_SECONDS + settings.lag_seconds + SPARE_SECONDS}",
-                             *settings.tables, "run"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            sysbench.command(
+                HERE.parent / "oltp.lua",
+                host,
+                f"--workload={settings.lag_workload}",
+                f"--rate={rate}",
+                f"--threads={settings.threads}",
+                f"--time={WARM_UP_SECONDS + settings.lag_seconds + SPARE_SECONDS}",
+                *settings.tables,
+                "run",
+            ),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         cleanup.callback(load.kill)
         time.sleep(WARM_UP_SECONDS)
         before = snapshot(stack)
@@ -58,19 +72,29 @@ def steady(stack, sysbench, settings, rate):
 
 
 def snapshot(stack):
-    return {"time": time.monotonic(), "position": stack.position(), "cpu": stack.cpu((*OURS, "replica")),
-            "dump": stack.dump_threads_cpu()}
+    return {"time": time.monotonic(), "position": stack.position(), "cpu": stack.cpu((*OURS, "replica")), "dump": stack.dump_threads_cpu()}
 
 
 def steady_figures(probes, before, after):
     transactions = after["position"] - before["position"]
     used = {name: figures.per_thousand(after["cpu"][name] - before["cpu"][name], transactions) for name in after["cpu"]}
     dump = {name: figures.per_thousand(after["dump"][name] - before["dump"][name], transactions) for name in after["dump"]}
-    measured = {name: figures.quantiles(figures.lags(probes["master"].seen, probes[service].seen, before["time"], after["time"]))
-                for name, service in (("native", "replica"), ("ours", "satellite-1"))}
-    return {"reached": figures.rate(transactions, after["time"] - before["time"]), **measured, "cpu": {
-        **{name: used[name] for name in OURS}, "dump ours": dump["ours"], "replica": used["replica"], "dump native": dump["native"],
-        "ours": sum(used[name] for name in OURS) + dump["ours"], "native": used["replica"] + dump["native"]}}
+    measured = {
+        name: figures.quantiles(figures.lags(probes["master"].seen, probes[service].seen, before["time"], after["time"]))
+        for name, service in (("native", "replica"), ("ours", "satellite-1"))
+    }
+    return {
+        "reached": figures.rate(transactions, after["time"] - before["time"]),
+        **measured,
+        "cpu": {
+            **{name: used[name] for name in OURS},
+            "dump ours": dump["ours"],
+            "replica": used["replica"],
+            "dump native": dump["native"],
+            "ours": sum(used[name] for name in OURS) + dump["ours"],
+            "native": used["replica"] + dump["native"],
+        },
+    }
 
 
 def catch_up(stack, services=("replica", "satellite-1")):
@@ -80,6 +104,7 @@ def catch_up(stack, services=("replica", "satellite-1")):
 
 
 # --- saturating loads ---------------------------------------------------------------------------------------------------
+
 
 class Load:
     """A saturating load. rows: row changes of one transaction."""
@@ -94,7 +119,8 @@ def all_loads(settings):
         Load("single-row", 1, settings.threads, oltp, "--workload=oltp_insert", *settings.tables),
         Load("write-only", 4, settings.threads, oltp, "--workload=oltp_write_only", *settings.tables),
         Load("multi-row", settings.multi_rows, 4, rows, f"--rows={settings.multi_rows}"),
-        Load("large", settings.large_rows, 1, rows, "--rows=1000", f"--statements={settings.large_rows // 1000}"))
+        Load("large", settings.large_rows, 1, rows, "--rows=1000", f"--statements={settings.large_rows // 1000}"),
+    )
 
 
 def warm_up(stack, sysbench, settings):
@@ -122,7 +148,8 @@ def saturating(stack, sysbench, settings, load, order):
     found = {"rows": load.rows, "native": {}, "ours": {}}
     for follower, stopped in (order, order[::-1]):
         found[follower]["load"], found[follower]["steady"], found[stopped]["drain"] = follow_and_drain(
-            stack, sysbench, settings, load, follower, stopped)
+            stack, sysbench, settings, load, follower, stopped
+        )
     found["ours"]["drain, log to satellite"] = applier_drain(stack, sysbench, settings, load)
     return found
 
@@ -131,8 +158,11 @@ def fill(stack, sysbench, load, seconds):
     """Runs the load: (transactions, time of the first one's commit, seconds from there to the last one's)."""
     before = stack.position()
     running = subprocess.Popen(
-        sysbench.command(load.script, stack.address("master"), f"--threads={load.threads}", f"--time={seconds}",
-                         *load.options, "run"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        sysbench.command(load.script, stack.address("master"), f"--threads={load.threads}", f"--time={seconds}", *load.options, "run"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     try:
         stack.await_position("master", before + 1)
         begin = time.monotonic()
@@ -152,8 +182,10 @@ def follow_and_drain(stack, sysbench, settings, load, follower, stopped):
     stack.await_position(stack.server_of(follower), stack.position())
     followed = time.monotonic() - begin
     drained = drain(stack, stopped)
-    say(f"{load.name}: {transactions} transactions in {seconds:.1f} s; {follower} followed in {followed:.1f} s,"
-        f" {stopped} drained in {drained:.1f} s")
+    say(
+        f"{load.name}: {transactions} transactions in {seconds:.1f} s; {follower} followed in {followed:.1f} s,"
+        f" {stopped} drained in {drained:.1f} s"
+    )
     return (figures.rate(transactions, each) for each in (seconds, followed, drained))
 
 
@@ -186,6 +218,7 @@ def prepare(stack, sysbench, load):
 
 
 # --- Debezium's engine alone --------------------------------------------------------------------------------------------
+
 
 def engine_alone(stack, sysbench, settings):
     """Rows/s that Debezium's engine decodes of the multi-row load, with nothing behind it and nobody else following.

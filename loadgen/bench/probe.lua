@@ -17,9 +17,9 @@ local CLOCK_MONOTONIC = 1
 local WAIT_SECONDS = 5
 
 sysbench.cmdline.options = {
-   uuid = {"server_uuid of the master", ""},
-   first = {"number of the first transaction", 1},
-   step = {"every which transaction", 1},
+   uuid = { "server_uuid of the master", "" },
+   first = { "number of the first transaction", 1 },
+   step = { "every which transaction", 1 },
 }
 
 local time = ffi.new("int64_t[2]")
@@ -43,4 +43,4 @@ local function probe()
    end
 end
 
-sysbench.cmdline.commands = {probe = {probe}}
+sysbench.cmdline.commands = { probe = { probe } }

@@ -2,6 +2,7 @@
 
 In:  a process number of the host. Out: seconds, MiB, the process of a container that does its work.
 """
+
 import contextlib
 import os
 import pathlib

@@ -12,7 +12,7 @@ class Reader:
     def text(self, name):
         return self._environment.get(name, "")
 
-    def number(self, name, least=1, most=10 ** 9):
+    def number(self, name, least=1, most=10**9):
         value = self.text(name)
         if self._fits(value, least, most):
             return int(value)

@@ -17,31 +17,26 @@ local session = require("session")
 local strict = require("strict")
 
 sysbench.cmdline.options = {
-   size = {"bytes of a result", 1024},
-   rows = {"rows of the table", 64},
-   session_sql = {"statement that each connection begins with", ""},
-   report = {"write the result of a run to this file, as JSON", ""},
+   size = { "bytes of a result", 1024 },
+   rows = { "rows of the table", 64 },
+   session_sql = { "statement that each connection begins with", "" },
+   report = { "write the result of a run to this file, as JSON", "" },
 }
 
 local connection, statement, key
 
-local function table_name()
-   return "results_" .. sysbench.opt.size
-end
+local function table_name() return "results_" .. sysbench.opt.size end
 
 local function prepare()
    local admin = sysbench.sql.driver():connect()
    admin:query("DROP TABLE IF EXISTS " .. table_name())
    admin:query(("CREATE TABLE %s (id INT PRIMARY KEY, c LONGBLOB NOT NULL)"):format(table_name()))
    for id = 1, sysbench.opt.rows do
-      admin:query(("INSERT INTO %s VALUES (%d, REPEAT('%s', %d))"):format(table_name(), id, string.char(97 + id % 26),
-         sysbench.opt.size))
+      admin:query(("INSERT INTO %s VALUES (%d, REPEAT('%s', %d))"):format(table_name(), id, string.char(97 + id % 26), sysbench.opt.size))
    end
 end
 
-function init()
-   report.start(sysbench.opt.report)
-end
+function init() report.start(sysbench.opt.report) end
 
 function thread_init()
    connection = sysbench.sql.driver():connect()
@@ -69,4 +64,4 @@ function sysbench.hooks.report_cumulative(stat)
    report.finish(sysbench.opt.report, result)
 end
 
-sysbench.cmdline.commands = {prepare = {strict.guard(prepare, function() os.exit(1) end)}}
+sysbench.cmdline.commands = { prepare = { strict.guard(prepare, function() os.exit(1) end) } }

@@ -8,8 +8,8 @@
 -- No globals but sysbench's callbacks.
 
 sysbench.cmdline.options = {
-   rows = {"rows of one INSERT", 1000},
-   statements = {"INSERTs of one transaction", 1},
+   rows = { "rows of one INSERT", 1000 },
+   statements = { "INSERTs of one transaction", 1 },
 }
 
 local connection, insert
@@ -22,8 +22,11 @@ function prepare()
 end
 
 local function values()
-   return ("(%d,'%s','%s')"):format(sysbench.rand.uniform(1, 1000000), sysbench.rand.string(("#"):rep(119)),
-      sysbench.rand.string(("#"):rep(59)))
+   return ("(%d,'%s','%s')"):format(
+      sysbench.rand.uniform(1, 1000000),
+      sysbench.rand.string(("#"):rep(119)),
+      sysbench.rand.string(("#"):rep(59))
+   )
 end
 
 function thread_init()
@@ -43,8 +46,6 @@ function event()
    connection:query("COMMIT")
 end
 
-function thread_done()
-   connection:disconnect()
-end
+function thread_done() connection:disconnect() end
 
-sysbench.cmdline.commands = {prepare = {prepare}}
+sysbench.cmdline.commands = { prepare = { prepare } }

@@ -3,6 +3,7 @@
 In:  the running stack with the replica of compose.yml. Out: positions, CPU times, contenders that can be stopped and started.
 Must never: touch a service of another project, or leave a container paused: `close` wakes all.
 """
+
 import contextlib
 import os
 import subprocess
@@ -56,12 +57,17 @@ class Stack:
         """From the first transaction that the master's binlog has: the replica's data directory is empty."""
         same_cores = self.docker.inspect(self.ids["satellite-1"])["HostConfig"]["CpusetCpus"]
         if same_cores:
-            subprocess.run(("docker", "update", "--cpuset-cpus", same_cores, self.ids["replica"]), check=True,
-                                      stdout=subprocess.DEVNULL)
-        self.sql("master", f"DROP USER IF EXISTS {REPLICA_USER}@'%'; CREATE USER {REPLICA_USER}@'%' IDENTIFIED BY '{password}';"
-                           f" GRANT REPLICATION SLAVE ON *.* TO {REPLICA_USER}@'%'")
-        self.sql("replica", f"CHANGE REPLICATION SOURCE TO SOURCE_HOST='master', SOURCE_USER='{REPLICA_USER}',"
-                            f" SOURCE_PASSWORD='{password}', SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1; START REPLICA")
+            subprocess.run(("docker", "update", "--cpuset-cpus", same_cores, self.ids["replica"]), check=True, stdout=subprocess.DEVNULL)
+        self.sql(
+            "master",
+            f"DROP USER IF EXISTS {REPLICA_USER}@'%'; CREATE USER {REPLICA_USER}@'%' IDENTIFIED BY '{password}';"
+            f" GRANT REPLICATION SLAVE ON *.* TO {REPLICA_USER}@'%'",
+        )
+        self.sql(
+            "replica",
+            f"CHANGE REPLICATION SOURCE TO SOURCE_HOST='master', SOURCE_USER='{REPLICA_USER}',"
+            f" SOURCE_PASSWORD='{password}', SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1; START REPLICA",
+        )
 
     @staticmethod
     def leave_only_satellite_1():
@@ -86,7 +92,7 @@ class Stack:
         while int(ask("SELECT COUNT(*) FROM performance_schema.processlist")) + connections + SPARE_CONNECTIONS > limit:
             if time.monotonic() > deadline:
                 raise OSError(f"{service} has no room for {connections} connections after {seconds} s")
-            time.sleep(.1)
+            time.sleep(0.1)
 
     def await_position(self, service, number, seconds=CATCH_UP_SECONDS):
         """Returns when the server has executed the master's transactions up to this number."""
@@ -100,7 +106,7 @@ class Stack:
         while self.metric("capture", "multimed_capture_position_transactions") < number:
             if time.monotonic() > deadline:
                 raise OSError(f"capture did not reach transaction {number} within {CATCH_UP_SECONDS} s")
-            time.sleep(.05)
+            time.sleep(0.05)
 
     def metric(self, service, name):
         """The sum of a metric over its labels."""
@@ -142,7 +148,11 @@ class Stack:
         name = f"{os.environ['COMPOSE_PROJECT_NAME']}-decode"
         process = subprocess.Popen(
             ("docker", "compose", "run", "--rm", "--no-deps", "-T", "--name", name, "capture", "decode"),
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True)
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+            text=True,
+        )
         try:
             yield process.stdout
         finally:

@@ -3,6 +3,7 @@
 In:  the bench's account, a server's address. Out: command lines, runs that succeeded, times at which transactions became visible.
 Must never: put a password on a command line.
 """
+
 import pathlib
 import resource
 import subprocess
@@ -55,7 +56,10 @@ class Probe:
         self.seen = {}
         self._process = subprocess.Popen(
             sysbench.command(HERE / "probe.lua", host, f"--uuid={uuid}", f"--first={first}", f"--step={step}", "probe"),
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
         for line in self._process.stdout:
             if line == "ready\n":
                 break

@@ -3,17 +3,15 @@
 
 local json = {}
 
-local ESCAPES = {['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t"}
+local ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
 
 local function quoted(text)
-   return '"' .. text:gsub('[%c"\\\127]', function(character)
-      return ESCAPES[character] or ("\\u%04x"):format(character:byte())
-   end) .. '"'
+   return '"' .. text:gsub('[%c"\\\127]', function(character) return ESCAPES[character] or ("\\u%04x"):format(character:byte()) end) .. '"'
 end
 
 local function number(value)
    if value ~= value or value == math.huge or value == -math.huge then return "null" end
-   if value == math.floor(value) and math.abs(value) < 2^53 then return ("%.0f"):format(value) end
+   if value == math.floor(value) and math.abs(value) < 2 ^ 53 then return ("%.0f"):format(value) end
    return ("%.6g"):format(value)
 end
 

@@ -7,13 +7,13 @@
 
 local latency = {}
 
-local QUANTILES = {{"p50", 50}, {"p95", 95}, {"p99", 99}}
+local QUANTILES = { { "p50", 50 }, { "p95", 95 }, { "p99", 99 } }
 local VARIABLE = "LOADGEN_LATENCY_"
 local CLOCK_MONOTONIC = 1
 
 local function declarations()
    local ffi = require("ffi")
-   ffi.cdef[[
+   ffi.cdef [[
       extern char sb_latency_histogram[];
       double sb_histogram_get_pct_cumulative(void *histogram, double percentile);
       int clock_gettime(int clock, void *time);
@@ -29,7 +29,7 @@ local function nanoseconds(ffi)
 end
 
 function latency.encode(time, values)
-   local words = {("%.0f"):format(time)}
+   local words = { ("%.0f"):format(time) }
    for n, value in ipairs(values) do
       words[n + 1] = ("%.6f"):format(value)
    end
@@ -65,9 +65,7 @@ end
 
 function latency.publish(thread)
    local known, ffi, reading = pcall(read_histogram)
-   if known then
-      ffi.C.setenv(VARIABLE .. thread, reading, 1)
-   end
+   if known then ffi.C.setenv(VARIABLE .. thread, reading, 1) end
 end
 
 function latency.collect(threads)

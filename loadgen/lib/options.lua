@@ -12,17 +12,14 @@ function options.workload_of(argv)
       name = argument:match("^%-%-workload=(.*)$") or name
    end
    if not name:match("^[%w_]+$") then
-      error("--workload=" .. name .. ": the name of a script that comes with sysbench is needed, for example " ..
-               DEFAULT_WORKLOAD, 0)
+      error("--workload=" .. name .. ": the name of a script that comes with sysbench is needed, for example " .. DEFAULT_WORKLOAD, 0)
    end
    return name
 end
 
 -- Runs the stock script; its errors are its own, but that it is not there is said plainly.
 function options.load(name)
-   if not options.found(name) then
-      error("--workload=" .. name .. ": sysbench has no such script", 0)
-   end
+   if not options.found(name) then error("--workload=" .. name .. ": sysbench has no such script", 0) end
    require(name)
 end
 
@@ -39,13 +36,16 @@ function options.added_to(stock)
    for name, definition in pairs(stock or {}) do
       all[name] = definition
    end
-   all.workload = {"Script of sysbench to run: oltp_read_write, oltp_read_only, oltp_point_select, " ..
-                      "oltp_write_only, ...", DEFAULT_WORKLOAD}
-   all.declare_read_only = {"Open the transactions of read-only workloads with START TRANSACTION READ ONLY, so " ..
-                               "that any splitting proxy can route them", true}
-   all.report = {"Write the result of a run to this file, as JSON", ""}
-   all.session_sql = {"Statement that each connection of a run begins with, for example SET @multimed_consistency = " ..
-                         "'eventual'", ""}
+   all.workload = {
+      "Script of sysbench to run: oltp_read_write, oltp_read_only, oltp_point_select, " .. "oltp_write_only, ...",
+      DEFAULT_WORKLOAD,
+   }
+   all.declare_read_only = {
+      "Open the transactions of read-only workloads with START TRANSACTION READ ONLY, so " .. "that any splitting proxy can route them",
+      true,
+   }
+   all.report = { "Write the result of a run to this file, as JSON", "" }
+   all.session_sql = { "Statement that each connection of a run begins with, for example SET @multimed_consistency = " .. "'eventual'", "" }
    return all
 end
 

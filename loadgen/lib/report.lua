@@ -5,17 +5,25 @@ local json = require("json")
 
 local report = {}
 
-local function rate(count, seconds)
-   return seconds > 0 and count / seconds or 0
-end
+local function rate(count, seconds) return seconds > 0 and count / seconds or 0 end
 
 function report.progress_line(stat, percentile)
    local seconds = stat.time_interval
-   return ("%4.0f s  %u threads  %8.1f transactions/s  %9.1f queries/s (%.1f reads, %.1f writes)  p%u %.2f ms  " ..
-              "%.1f errors/s  %.1f reconnects/s"):format(
-      stat.time_total, stat.threads_running, rate(stat.events, seconds),
-      rate(stat.reads + stat.writes + stat.other, seconds), rate(stat.reads, seconds), rate(stat.writes, seconds),
-      percentile, stat.latency_pct * 1000, rate(stat.errors, seconds), rate(stat.reconnects, seconds))
+   return (
+      "%4.0f s  %u threads  %8.1f transactions/s  %9.1f queries/s (%.1f reads, %.1f writes)  p%u %.2f ms  "
+      .. "%.1f errors/s  %.1f reconnects/s"
+   ):format(
+      stat.time_total,
+      stat.threads_running,
+      rate(stat.events, seconds),
+      rate(stat.reads + stat.writes + stat.other, seconds),
+      rate(stat.reads, seconds),
+      rate(stat.writes, seconds),
+      percentile,
+      stat.latency_pct * 1000,
+      rate(stat.errors, seconds),
+      rate(stat.reconnects, seconds)
+   )
 end
 
 -- quantiles: {p50, p95, p99} in milliseconds, each may be missing; p95 then comes from sysbench if it was asked.
@@ -46,20 +54,35 @@ function report.result(stat, workload, opt, quantiles)
    }
 end
 
-local function milliseconds(value)
-   return value and ("%.2f"):format(value) or "-"
-end
+local function milliseconds(value) return value and ("%.2f"):format(value) or "-" end
 
 function report.summary(result)
    local latency = result.latency_ms
-   return ("%s: %.1f s, %u threads\n" ..
-              "  transactions %u (%.1f/s), queries %u (%.1f/s): %u reads, %u writes, %u other\n" ..
-              "  latency ms: min %s, avg %s, p50 %s, p95 %s, p99 %s, max %s\n" ..
-              "  restarted after errors %u, reconnects %u"):format(
-      result.workload, result.seconds, result.threads, result.transactions, result.transactions_per_second,
-      result.queries, result.queries_per_second, result.reads, result.writes, result.other,
-      milliseconds(latency.min), milliseconds(latency.avg), milliseconds(latency.p50), milliseconds(latency.p95),
-      milliseconds(latency.p99), milliseconds(latency.max), result.errors, result.reconnects)
+   return (
+      "%s: %.1f s, %u threads\n"
+      .. "  transactions %u (%.1f/s), queries %u (%.1f/s): %u reads, %u writes, %u other\n"
+      .. "  latency ms: min %s, avg %s, p50 %s, p95 %s, p99 %s, max %s\n"
+      .. "  restarted after errors %u, reconnects %u"
+   ):format(
+      result.workload,
+      result.seconds,
+      result.threads,
+      result.transactions,
+      result.transactions_per_second,
+      result.queries,
+      result.queries_per_second,
+      result.reads,
+      result.writes,
+      result.other,
+      milliseconds(latency.min),
+      milliseconds(latency.avg),
+      milliseconds(latency.p50),
+      milliseconds(latency.p95),
+      milliseconds(latency.p99),
+      milliseconds(latency.max),
+      result.errors,
+      result.reconnects
+   )
 end
 
 -- Before the run: the file must be writable, and no older report may be taken for this run's.

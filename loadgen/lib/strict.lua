@@ -6,13 +6,13 @@ local strict = {}
 
 local function leave()
    local ffi = require("ffi")
-   ffi.cdef("void _exit(int)")  -- exit() would wait for, or tear down, what other threads are using
+   ffi.cdef("void _exit(int)") -- exit() would wait for, or tear down, what other threads are using
    ffi.C._exit(1)
 end
 
 function strict.guard(command, fail)
    return function(...)
-      local results = {pcall(command, ...)}
+      local results = { pcall(command, ...) }
       if not results[1] then
          io.stdout:flush()
          local reason = type(results[2]) == "table" and results[2].sql_errmsg or results[2]
@@ -27,7 +27,7 @@ function strict.guarded(commands)
    if not commands then return nil end
    local all = {}
    for name, definition in pairs(commands) do
-      all[name] = {strict.guard(definition[1], leave), definition[2]}
+      all[name] = { strict.guard(definition[1], leave), definition[2] }
    end
    return all
 end

@@ -1,7 +1,7 @@
 -- A very small test harness. In: named tests of one file. Out: one line per failure on stderr, and at the end
 -- "passed failed" on stdout, which tests/run adds up.
 
-local check = {passed = 0, failed = 0}
+local check = { passed = 0, failed = 0 }
 
 function check.test(name, body)
    local good, reason = xpcall(body, debug.traceback)
@@ -14,15 +14,11 @@ function check.test(name, body)
 end
 
 function check.equal(found, wanted)
-   if found ~= wanted then
-      error(("found %s, wanted %s"):format(tostring(found), tostring(wanted)), 2)
-   end
+   if found ~= wanted then error(("found %s, wanted %s"):format(tostring(found), tostring(wanted)), 2) end
 end
 
 function check.contains(text, part)
-   if not text:find(part, 1, true) then
-      error(("%q does not contain %q"):format(text, part), 2)
-   end
+   if not text:find(part, 1, true) then error(("%q does not contain %q"):format(text, part), 2) end
 end
 
 function check.fails(part, body, ...)
@@ -31,8 +27,6 @@ function check.fails(part, body, ...)
    check.contains(tostring(reason), part)
 end
 
-function check.done()
-   print(check.passed, check.failed)
-end
+function check.done() print(check.passed, check.failed) end
 
 return check

@@ -3,13 +3,18 @@ local check, json = require("check"), require("json")
 
 -- Reads back a JSON string of the kinds that the encoder writes.
 local function decoded(text)
-   local plain = {['"'] = '"', ["\\"] = "\\", n = "\n", r = "\r", t = "\t"}
-   return (text:sub(2, -2):gsub("\\u00(%x%x)", function(code) return "\0" .. code end):gsub("\\(.)", plain)
-      :gsub("%z(%x%x)", function(code) return string.char(tonumber(code, 16)) end))
+   local plain = { ['"'] = '"', ["\\"] = "\\", n = "\n", r = "\r", t = "\t" }
+   return (
+      text
+         :sub(2, -2)
+         :gsub("\\u00(%x%x)", function(code) return "\0" .. code end)
+         :gsub("\\(.)", plain)
+         :gsub("%z(%x%x)", function(code) return string.char(tonumber(code, 16)) end)
+   )
 end
 
 check.test("objects have sorted keys", function()
-   check.equal(json.encode({b = 1, a = {d = true, c = "x"}}), '{"a": {"c": "x", "d": true}, "b": 1}')
+   check.equal(json.encode({ b = 1, a = { d = true, c = "x" } }), '{"a": {"c": "x", "d": true}, "b": 1}')
    check.equal(json.encode({}), "{}")
 end)
 
@@ -17,7 +22,7 @@ check.test("numbers are whole where they are whole, and null where JSON has none
    check.equal(json.encode(12345678901), "12345678901")
    check.equal(json.encode(0.25), "0.25")
    check.equal(json.encode(-3), "-3")
-   check.equal(json.encode(0/0), "null")
+   check.equal(json.encode(0 / 0), "null")
    check.equal(json.encode(math.huge), "null")
    check.equal(json.encode(-math.huge), "null")
 end)
@@ -36,8 +41,6 @@ check.test("any text survives, quotes and control characters included (seeded)",
    end
 end)
 
-check.test("what has no JSON is an error", function()
-   check.fails("no JSON for a function", json.encode, print)
-end)
+check.test("what has no JSON is an error", function() check.fails("no JSON for a function", json.encode, print) end)
 
 check.done()

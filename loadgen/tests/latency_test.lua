@@ -7,8 +7,10 @@ check.test("the newest reading wins, whatever the order (seeded)", function()
       local readings, newest, wanted = {}, -1, nil
       for n = 1, math.random(1, 8) do
          local time = math.random(1, 1e15)
-         readings[n] = latency.encode(time, {n, n + 0.5, n + 1})
-         if time > newest then newest, wanted = time, n end
+         readings[n] = latency.encode(time, { n, n + 0.5, n + 1 })
+         if time > newest then
+            newest, wanted = time, n
+         end
       end
       local found = latency.newest(readings)
       check.equal(found.p50, wanted)
@@ -19,7 +21,7 @@ end)
 
 check.test("no reading, or one that is not ours, gives no figures", function()
    check.equal(next(latency.newest({})), nil)
-   check.equal(next(latency.newest({"", "12", "a b c d", "1 2 3"})), nil)
+   check.equal(next(latency.newest({ "", "12", "a b c d", "1 2 3" })), nil)
 end)
 
 check.test("outside sysbench nothing is published and nothing fails", function()

@@ -5,7 +5,12 @@ local function declared(workload)
    local sent
    _G.prepare_begin = function() sent = "BEGIN" end
    _G.stmt = {}
-   _G.con = {prepare = function(_, text) sent = text; return text end}
+   _G.con = {
+      prepare = function(_, text)
+         sent = text
+         return text
+      end,
+   }
    read_only.declare(workload)
    _G.prepare_begin()
    return sent
@@ -13,7 +18,7 @@ end
 
 check.test("only workloads that only read are declared read-only", function()
    check.equal(declared("oltp_read_only"), "START TRANSACTION READ ONLY")
-   for _, workload in ipairs({"oltp_read_write", "oltp_write_only", "oltp_point_select", "bulk_insert"}) do
+   for _, workload in ipairs({ "oltp_read_write", "oltp_write_only", "oltp_point_select", "bulk_insert" }) do
       check.equal(declared(workload), "BEGIN")
    end
 end)
@@ -25,9 +30,9 @@ check.test("errors of a parallel command end the process, results pass", functio
    check.equal(ended, 0)
    local stderr = io.stderr
    local said = {}
-   io.stderr = {write = function(_, ...) said[#said + 1] = table.concat({...}) end}
+   io.stderr = { write = function(_, ...) said[#said + 1] = table.concat({ ... }) end }
    strict.guard(function() error("table exists", 0) end, fail)()
-   strict.guard(function() error({sql_errmsg = "deadlock"}) end, fail)()
+   strict.guard(function() error({ sql_errmsg = "deadlock" }) end, fail)()
    io.stderr = stderr
    check.equal(ended, 2)
    check.equal(table.concat(said), "FATAL: table exists\nFATAL: deadlock\n")
@@ -35,7 +40,7 @@ end)
 
 check.test("a script without commands keeps none, parallel ones stay parallel", function()
    check.equal(strict.guarded(nil), nil)
-   check.equal(strict.guarded({prepare = {print, true}}).prepare[2], true)
+   check.equal(strict.guarded({ prepare = { print, true } }).prepare[2], true)
 end)
 
 check.done()

@@ -3,7 +3,7 @@ local check, session = require("check"), require("session")
 
 local function connection()
    local sent = {}
-   return {query = function(_, text) sent[#sent + 1] = text end}, sent
+   return { query = function(_, text) sent[#sent + 1] = text end }, sent
 end
 
 check.test("the statement is executed as given", function()
@@ -20,8 +20,9 @@ check.test("without a statement nothing is sent, and no connection is needed", f
    check.equal(#sent, 0)
 end)
 
-check.test("a script whose connection cannot be found is refused", function()
-   check.fails("--session-sql", session.begin, nil, "SELECT 1")
-end)
+check.test(
+   "a script whose connection cannot be found is refused",
+   function() check.fails("--session-sql", session.begin, nil, "SELECT 1") end
+)
 
 check.done()

@@ -1,4 +1,5 @@
 """What bench-replication makes of its measurements: percentiles, lags, medians, ratios, the last line. No server needed."""
+
 import json
 
 import pathlib
@@ -11,9 +12,23 @@ import containers  # noqa: E402
 import figures  # noqa: E402
 import main  # noqa: E402
 
-GOOD = {"BENCH_RATES": "100 200", "BENCH_RUNS": "3", "BENCH_LAG_SECONDS": "10", "BENCH_LAG_WORKLOAD": "oltp_insert",
-        "BENCH_LOADS": "single-row large", "BENCH_ROUNDS": "1", "BENCH_LOAD_SECONDS": "5", "BENCH_MULTI_ROWS": "1000",
-        "BENCH_LARGE_ROWS": "50000", "BENCH_THREADS": "16", "BENCH_IDLE_SECONDS": "0", "BENCH_ENGINE_RUNS": "1", "BENCH_WARM_UP_SECONDS": "0", "BENCH_TABLES": "4", "BENCH_TABLE_ROWS": "10"}
+GOOD = {
+    "BENCH_RATES": "100 200",
+    "BENCH_RUNS": "3",
+    "BENCH_LAG_SECONDS": "10",
+    "BENCH_LAG_WORKLOAD": "oltp_insert",
+    "BENCH_LOADS": "single-row large",
+    "BENCH_ROUNDS": "1",
+    "BENCH_LOAD_SECONDS": "5",
+    "BENCH_MULTI_ROWS": "1000",
+    "BENCH_LARGE_ROWS": "50000",
+    "BENCH_THREADS": "16",
+    "BENCH_IDLE_SECONDS": "0",
+    "BENCH_ENGINE_RUNS": "1",
+    "BENCH_WARM_UP_SECONDS": "0",
+    "BENCH_TABLES": "4",
+    "BENCH_TABLE_ROWS": "10",
+}
 
 
 def quantiles(p50, p99):
@@ -21,43 +36,52 @@ def quantiles(p50, p99):
 
 
 def at_200():
-    return {200: {"reached": 199.0, "native": quantiles(1.0, 10.0), "ours": quantiles(3.0, 15.0),
-                  "cpu": {"capture": .5, "ours": 1.5, "native": .5}}}
+    return {
+        200: {
+            "reached": 199.0,
+            "native": quantiles(1.0, 10.0),
+            "ours": quantiles(3.0, 15.0),
+            "cpu": {"capture": 0.5, "ours": 1.5, "native": 0.5},
+        }
+    }
 
 
 def load(native, ours, rows=1):
-    return {"rows": rows, "native": {"load": 4000.0, "steady": 4000.0, "drain": native},
-            "ours": {"load": 4000.0, "steady": 2000.0, "drain": ours, "drain, log to satellite": 3000.0}}
+    return {
+        "rows": rows,
+        "native": {"load": 4000.0, "steady": 4000.0, "drain": native},
+        "ours": {"load": 4000.0, "steady": 2000.0, "drain": ours, "drain, log to satellite": 3000.0},
+    }
 
 
 class Percentiles(unittest.TestCase):
     def test_of_one_to_hundred(self):
         values = list(range(100, 0, -1))
-        self.assertEqual([figures.percentile(values, share) for share in (.5, .9, .99, 1.0)], [50, 90, 99, 100])
+        self.assertEqual([figures.percentile(values, share) for share in (0.5, 0.9, 0.99, 1.0)], [50, 90, 99, 100])
 
     def test_of_one_value_and_of_none(self):
-        self.assertEqual(figures.percentile([7], .01), 7)
-        self.assertIsNone(figures.percentile([], .5))
+        self.assertEqual(figures.percentile([7], 0.01), 7)
+        self.assertIsNone(figures.percentile([], 0.5))
         self.assertEqual(figures.quantiles([]), {"p50": None, "p90": None, "p99": None, "samples": 0})
 
     def test_at_least_the_share_lies_at_or_below_and_less_lies_strictly_below(self):
         generator = random.Random(2011)
         for _ in range(500):
             values = [generator.randint(0, 20) for _ in range(generator.randint(1, 50))]
-            share = generator.choice([.01, .5, .9, .99])
+            share = generator.choice([0.01, 0.5, 0.9, 0.99])
             found = figures.percentile(values, share)
             self.assertGreaterEqual(sum(value <= found for value in values), share * len(values) - 1e-9)
             self.assertLess(sum(value < found for value in values), share * len(values) + 1e-9)
 
     def test_in_milliseconds(self):
-        self.assertEqual(figures.quantiles([.002, .001])["p50"], 1.0)
+        self.assertEqual(figures.quantiles([0.002, 0.001])["p50"], 1.0)
 
 
 class Lags(unittest.TestCase):
     def test_only_of_the_interval_and_never_clipped(self):
         master, server = {1: 1.0, 2: 2.0, 3: 3.0}, {1: 9.0, 2: 1.5, 3: 3.25}
-        self.assertEqual(figures.lags(master, server, 2.0, 4.0), [-.5, .25])
-        self.assertEqual(figures.lags(master, server, 2.0, 3.0), [-.5])
+        self.assertEqual(figures.lags(master, server, 2.0, 4.0), [-0.5, 0.25])
+        self.assertEqual(figures.lags(master, server, 2.0, 3.0), [-0.5])
 
     def test_a_transaction_never_seen_is_an_error_not_a_better_figure(self):
         with self.assertRaisesRegex(ValueError, "1 of 2 transactions were never seen, the first is 2"):
@@ -80,7 +104,7 @@ class Medians(unittest.TestCase):
 
 
 class LastLine(unittest.TestCase):
-    def result(self, lag=None, loads=None, idle=.123456):
+    def result(self, lag=None, loads=None, idle=0.123456):
         return figures.result(at_200() if lag is None else lag, loads or {}, idle)
 
     def test_its_shape_is_exact(self):
@@ -95,23 +119,35 @@ class LastLine(unittest.TestCase):
         lag = {**at_200(), 100: {"reached": 1, "native": quantiles(7, 7), "ours": quantiles(7, 7), "cpu": {"ours": 7, "native": 7}}}
         content = self.result(lag)
         self.assertEqual(content["lag"], {"p50_ms": 3.0, "p99_ms": 15.0, "p50_ratio": 3.0, "p99_ratio": 1.5})
-        self.assertEqual((content["cpu_ratio"], content["idle_cores"]), (3.0, .123))
+        self.assertEqual((content["cpu_ratio"], content["idle_cores"]), (3.0, 0.123))
 
     def test_ratios_are_ours_to_native_draining_and_the_worst_load_counts(self):
-        loads = {"single-row": load(4000.0, 2000.0), "write-only": load(1000.0, 900.0), "multi-row": load(200.0, 50.0, 1000),
-                 "large": load(2.0, 1.0, 50000)}
+        loads = {
+            "single-row": load(4000.0, 2000.0),
+            "write-only": load(1000.0, 900.0),
+            "multi-row": load(200.0, 50.0, 1000),
+            "large": load(2.0, 1.0, 50000),
+        }
         content = self.result(loads=loads)
-        self.assertEqual((content["tx_per_s_ratio"], content["rows_per_s_ratio"]), (.5, .25))
+        self.assertEqual((content["tx_per_s_ratio"], content["rows_per_s_ratio"]), (0.5, 0.25))
 
     def test_what_was_not_measured_is_null(self):
         content = json.loads(figures.last_line(self.result(lag={}, idle=None)))
-        self.assertEqual(content, {"lag": dict.fromkeys(["p50_ms", "p99_ms", "p50_ratio", "p99_ratio"]), "tx_per_s_ratio": None,
-                                   "rows_per_s_ratio": None, "cpu_ratio": None, "idle_cores": None})
+        self.assertEqual(
+            content,
+            {
+                "lag": dict.fromkeys(["p50_ms", "p99_ms", "p50_ratio", "p99_ratio"]),
+                "tx_per_s_ratio": None,
+                "rows_per_s_ratio": None,
+                "cpu_ratio": None,
+                "idle_cores": None,
+            },
+        )
 
 
 class Tables(unittest.TestCase):
     def test_of_a_whole_run(self):
-        text = main.report({"master": .01, "kafka": .02}, at_200(), {"multi-row": load(200.0, 50.0, 1000)}, 40000.0)
+        text = main.report({"master": 0.01, "kafka": 0.02}, at_200(), {"multi-row": load(200.0, 50.0, 1000)}, 40000.0)
         self.assertIn("0.030", text)
         self.assertRegex(text, r"200 transactions/s +199 +1\.00 +1\.00 +10\.00 +3\.00 +3\.00 +15\.00 +3\.00 +1\.50")
         self.assertRegex(text, r"draining a backlog, alone +200\.0 \(200 000\) +50\.0 \(50 000\) +0\.25")

@@ -1,4 +1,5 @@
 """What bench-gate plans, what it makes of its measurements, and what it prints. No server needed."""
+
 import json
 import os
 import pathlib
@@ -14,16 +15,37 @@ from gate import __main__ as run  # noqa: E402
 from gate import cells, outcome, peers, plan, settings, tables  # noqa: E402
 import process  # noqa: E402
 
-GOOD = {"BENCH_ROUNDS": "2", "BENCH_SECONDS": "5", "BENCH_SIDE_SECONDS": "3", "BENCH_CONTENDERS": "direct eventual strong proxysql",
-        "BENCH_WORKLOADS": "point-select read-only result", "BENCH_MODES": "text prepared", "BENCH_CONNECTIONS": "1000 8 1",
-        "BENCH_SIDE_CONNECTIONS": "8", "BENCH_SIZES": "1024 1048576", "BENCH_WRITE_RATE": "500", "BENCH_WRITE_CONNECTIONS": "8 64",
-        "BENCH_WRITE_WORKLOAD": "oltp_insert", "BENCH_WRITE_THREADS": "16", "BENCH_WRITE_WARM_UP_SECONDS": "0",
-        "BENCH_PROXYSQL_THREADS": "0", "BENCH_TABLES": "4", "BENCH_TABLE_ROWS": "10", "BENCH_PORTS": "27033"}
+GOOD = {
+    "BENCH_ROUNDS": "2",
+    "BENCH_SECONDS": "5",
+    "BENCH_SIDE_SECONDS": "3",
+    "BENCH_CONTENDERS": "direct eventual strong proxysql",
+    "BENCH_WORKLOADS": "point-select read-only result",
+    "BENCH_MODES": "text prepared",
+    "BENCH_CONNECTIONS": "1000 8 1",
+    "BENCH_SIDE_CONNECTIONS": "8",
+    "BENCH_SIZES": "1024 1048576",
+    "BENCH_WRITE_RATE": "500",
+    "BENCH_WRITE_CONNECTIONS": "8 64",
+    "BENCH_WRITE_WORKLOAD": "oltp_insert",
+    "BENCH_WRITE_THREADS": "16",
+    "BENCH_WRITE_WARM_UP_SECONDS": "0",
+    "BENCH_PROXYSQL_THREADS": "0",
+    "BENCH_TABLES": "4",
+    "BENCH_TABLE_ROWS": "10",
+    "BENCH_PORTS": "27033",
+}
 HEAD = plan.Cell("point-select", "text", 8)
 PREPARED = plan.Cell("point-select", "prepared", 8)
 WRITTEN = plan.Cell("point-select", "text", 8, writes=True)
-NAMES = ["throughput_vs_proxysql", "added_latency_vs_proxysql", "cpu_vs_proxysql", "cpu_us_per_query", "strong_vs_eventual",
-         "strong_extra_ms"]
+NAMES = [
+    "throughput_vs_proxysql",
+    "added_latency_vs_proxysql",
+    "cpu_vs_proxysql",
+    "cpu_us_per_query",
+    "strong_vs_eventual",
+    "strong_extra_ms",
+]
 
 
 def good(**changes):
@@ -31,19 +53,34 @@ def good(**changes):
 
 
 def figures(queries, p50, proxy_us=None, **more):
-    return {"queries": queries, "p50": p50, "p99": 10 * p50, "proxy_us": proxy_us, "mysqld_us": 100.0, "memory": 20.0 if proxy_us else None,
-            **more}
+    return {
+        "queries": queries,
+        "p50": p50,
+        "p99": 10 * p50,
+        "proxy_us": proxy_us,
+        "mysqld_us": 100.0,
+        "memory": 20.0 if proxy_us else None,
+        **more,
+    }
 
 
 def head():
-    return {"direct": figures(12000.0, .5), "eventual": figures(9000.0, .8, 60.0), "strong": figures(8500.0, .9, 70.0),
-            "proxysql": figures(6000.0, 1.0, 100.0), "proxysql-socket": figures(6600.0, 1.1, 90.0)}
+    return {
+        "direct": figures(12000.0, 0.5),
+        "eventual": figures(9000.0, 0.8, 60.0),
+        "strong": figures(8500.0, 0.9, 70.0),
+        "proxysql": figures(6000.0, 1.0, 100.0),
+        "proxysql-socket": figures(6600.0, 1.1, 90.0),
+    }
 
 
 def written():
-    writes = {"written": 499.0, "lag": 2.0, "at_master": .01}
-    return {"direct": figures(6000.0, 1.0, lag=9.0), "eventual": figures(5000.0, 1.2, 60.0, **writes),
-            "strong": figures(4000.0, 3.25, 80.0, **writes)}
+    writes = {"written": 499.0, "lag": 2.0, "at_master": 0.01}
+    return {
+        "direct": figures(6000.0, 1.0, lag=9.0),
+        "eventual": figures(5000.0, 1.2, 60.0, **writes),
+        "strong": figures(4000.0, 3.25, 80.0, **writes),
+    }
 
 
 class Settings(unittest.TestCase):
@@ -55,19 +92,34 @@ class Settings(unittest.TestCase):
 
     def test_all_mistakes_at_once(self):
         with self.assertRaises(ValueError) as caught:
-            good(BENCH_ROUNDS="0", BENCH_MODES="binary", BENCH_CONNECTIONS="8 5000", BENCH_CONTENDERS="", BENCH_WRITE_WORKLOAD="../x",
-                 BENCH_PORTS="80", BENCH_SIZES="²")
+            good(
+                BENCH_ROUNDS="0",
+                BENCH_MODES="binary",
+                BENCH_CONNECTIONS="8 5000",
+                BENCH_CONTENDERS="",
+                BENCH_WRITE_WORKLOAD="../x",
+                BENCH_PORTS="80",
+                BENCH_SIZES="²",
+            )
         self.assertEqual(len(str(caught.exception).splitlines()), 7)
 
     def test_the_process_ends_with_64_and_names_each(self):
-        done = subprocess.run([sys.executable, "-B", "-m", "gate", "check"], capture_output=True, text=True,
-                              env={**os.environ, **GOOD, "BENCH_ROUNDS": "x", "BENCH_MODES": "y", "PYTHONPATH": str(BENCH)})
+        done = subprocess.run(
+            [sys.executable, "-B", "-m", "gate", "check"],
+            capture_output=True,
+            text=True,
+            env={**os.environ, **GOOD, "BENCH_ROUNDS": "x", "BENCH_MODES": "y", "PYTHONPATH": str(BENCH)},
+        )
         self.assertEqual(done.returncode, 64)
         self.assertRegex(done.stderr, r"(?s)bench: BENCH_ROUNDS=x.*bench: BENCH_MODES: y")
 
     def test_nothing_to_say_about_good_ones(self):
-        done = subprocess.run([sys.executable, "-B", "-m", "gate", "check"], capture_output=True, text=True,
-                              env={**os.environ, **GOOD, "PYTHONPATH": str(BENCH)})
+        done = subprocess.run(
+            [sys.executable, "-B", "-m", "gate", "check"],
+            capture_output=True,
+            text=True,
+            env={**os.environ, **GOOD, "PYTHONPATH": str(BENCH)},
+        )
         self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
 
 
@@ -127,7 +179,7 @@ class LastLine(unittest.TestCase):
     def test_the_better_of_proxysqls_two_ways_counts_for_each_figure_apart(self):
         content = outcome.result({HEAD: head()})
         self.assertEqual(content["throughput_vs_proxysql"], round(9000 / 6600, 3))
-        self.assertEqual(content["added_latency_vs_proxysql"], .6)  # .3 ms against .5 ms over TCP
+        self.assertEqual(content["added_latency_vs_proxysql"], 0.6)  # .3 ms against .5 ms over TCP
         self.assertEqual(content["cpu_vs_proxysql"], round(60 / 90, 3))
         self.assertEqual(content["cpu_us_per_query"], 60.0)
 
@@ -138,25 +190,28 @@ class LastLine(unittest.TestCase):
 
     def test_strong_is_compared_under_writes_alone(self):
         content = outcome.result({HEAD: head(), WRITTEN: written()})
-        self.assertEqual(content["strong_vs_eventual"], .8)
+        self.assertEqual(content["strong_vs_eventual"], 0.8)
         self.assertEqual(content["strong_extra_ms"], 1.25)  # 3.25 - 2.0, the lag being that of the strong cell
 
     def test_other_connections_and_workloads_do_not_count(self):
-        others = {plan.Cell("point-select", "text", 64): head(), plan.Cell("read-only", "text", 8): head(),
-                  plan.Cell("point-select", "text", 64, writes=True): written()}
+        others = {
+            plan.Cell("point-select", "text", 64): head(),
+            plan.Cell("read-only", "text", 8): head(),
+            plan.Cell("point-select", "text", 64, writes=True): written(),
+        }
         self.assertEqual(outcome.result(others), dict.fromkeys(NAMES))
 
     def test_an_absent_peer_is_null_and_the_rest_stays(self):
         alone = {name: found for name, found in head().items() if name not in outcome.PROXYSQL}
         content = json.loads(tables.report({HEAD: alone, WRITTEN: written()}, []).splitlines()[-1])
-        self.assertEqual([content[name] for name in NAMES], [None, None, None, 60.0, .8, 1.25])
+        self.assertEqual([content[name] for name in NAMES], [None, None, None, 60.0, 0.8, 1.25])
 
     def test_one_of_proxysqls_ways_is_enough(self):
         one = {name: found for name, found in head().items() if name != "proxysql-socket"}
         self.assertEqual(outcome.result({HEAD: one})["throughput_vs_proxysql"], 1.5)
 
     def test_a_peer_that_adds_nothing_gives_no_ratio(self):
-        at = {**head(), "proxysql": figures(12000.0, .5, 100.0)}
+        at = {**head(), "proxysql": figures(12000.0, 0.5, 100.0)}
         self.assertIsNone(outcome.result({HEAD: at})["added_latency_vs_proxysql"])
 
     def test_of_nothing_all_is_null(self):
@@ -179,7 +234,7 @@ class Tables(unittest.TestCase):
         self.assertRegex("\n".join(tables.targets(dict.fromkeys(NAMES))), r"strong above replication lag, ms +- +<= 0\.3 +not measured")
 
     def test_a_target_is_met_at_its_bound(self):
-        self.assertEqual([outcome.met(.75, .75, False), outcome.met(1.3, 1.3, True), outcome.met(1.2, 1.3, True)], [True, True, False])
+        self.assertEqual([outcome.met(0.75, 0.75, False), outcome.met(1.3, 1.3, True), outcome.met(1.2, 1.3, True)], [True, True, False])
 
     def test_titles_and_sizes(self):
         self.assertEqual([tables.size(number) for number in (1000, 1024, 1 << 20)], ["1000 bytes", "1 KiB", "1 MiB"])
@@ -219,8 +274,8 @@ class Cells(unittest.TestCase):
         self.assertIsNone(cells.micros((1.0, 1.0), (2.0, 2.0), 0.0))
 
     def test_a_report_without_percentiles_has_none(self):
-        report = {"queries_per_second": 5.0, "latency_ms": {"p50": .25}}
-        self.assertEqual(cells.reading(report), {"queries": 5.0, "p50": .25, "p99": None})
+        report = {"queries_per_second": 5.0, "latency_ms": {"p50": 0.25}}
+        self.assertEqual(cells.reading(report), {"queries": 5.0, "p50": 0.25, "p99": None})
 
     def test_lag_waits_for_what_the_satellite_has_not_shown_yet(self):
         class Late:
@@ -233,7 +288,7 @@ class Cells(unittest.TestCase):
                 return {1: 1.002} if self.asked < 3 else {1: 1.002, 2: 2.004}
 
         probes = {"master": types.SimpleNamespace(seen={1: 1.0, 2: 2.0, 3: 9.0}), "satellite-1": Late()}
-        self.assertAlmostEqual(cells.Cells._lag(probes, .5, 3.0), 2.0)
+        self.assertAlmostEqual(cells.Cells._lag(probes, 0.5, 3.0), 2.0)
 
     def test_a_master_that_was_not_written_to_is_an_error(self):
         probes = {name: types.SimpleNamespace(seen={}) for name in ("master", "satellite-1")}

@@ -1,4 +1,5 @@
 """What bench-tpcw plans, tells Compose, and makes of its measurements. No server needed."""
+
 import csv
 import json
 import os
@@ -17,11 +18,30 @@ import stack  # noqa: E402
 from tpcw import __main__ as main  # noqa: E402
 from tpcw import machine, memory, outcome, override, plan, results, runner, samples, settings, tables  # noqa: E402
 
-GOOD = {"BENCH_CONTENDERS": "multimed single replicas", "BENCH_MIXES": "shopping browsing", "BENCH_CLIENTS": "8 1000", "BENCH_HEAD_CLIENTS": "32",
-        "BENCH_SATELLITES": "2 1", "BENCH_SECONDS": "8", "BENCH_CELL_WARM_UP_SECONDS": "2", "BENCH_WARM_UP_SECONDS": "20", "BENCH_ITEMS": "1000",
-        "BENCH_EBS": "10", "BENCH_SEED": "1", "BENCH_LOAD_THREADS": "4", "BENCH_SATELLITE_DATA": "memory", "BENCH_PROTOCOL": "prepared",
-        "BENCH_MASTER_OPTIONS": "--table-open-cache=9 --innodb-io-capacity=2000", "BENCH_SINGLE_OPTIONS": "--loose-x=ON", "BENCH_CPUS": "",
-        "BENCH_LOAD_CPUS": "", "BENCH_PORTS": "28033", "BENCH_CONFIG_FILE": "/secret/file", "BENCH_USER": "secret-user", "GATE_CONSISTENCY": "strong"}
+GOOD = {
+    "BENCH_CONTENDERS": "multimed single replicas",
+    "BENCH_MIXES": "shopping browsing",
+    "BENCH_CLIENTS": "8 1000",
+    "BENCH_HEAD_CLIENTS": "32",
+    "BENCH_SATELLITES": "2 1",
+    "BENCH_SECONDS": "8",
+    "BENCH_CELL_WARM_UP_SECONDS": "2",
+    "BENCH_WARM_UP_SECONDS": "20",
+    "BENCH_ITEMS": "1000",
+    "BENCH_EBS": "10",
+    "BENCH_SEED": "1",
+    "BENCH_LOAD_THREADS": "4",
+    "BENCH_SATELLITE_DATA": "memory",
+    "BENCH_PROTOCOL": "prepared",
+    "BENCH_MASTER_OPTIONS": "--table-open-cache=9 --innodb-io-capacity=2000",
+    "BENCH_SINGLE_OPTIONS": "--loose-x=ON",
+    "BENCH_CPUS": "",
+    "BENCH_LOAD_CPUS": "",
+    "BENCH_PORTS": "28033",
+    "BENCH_CONFIG_FILE": "/secret/file",
+    "BENCH_USER": "secret-user",
+    "GATE_CONSISTENCY": "strong",
+}
 GIB = 1 << 30
 HERE = {"cores": "0-3", "memory": 64 * GIB, "core_count": 4, "facts": {"processor": "a <fast> one"}}
 SINGLE, NATIVE, ONE, TWO = (plan.Contender(*each) for each in (("single",), ("replicas", 2), ("multimed", 1), ("multimed", 2)))
@@ -30,9 +50,14 @@ SINGLE, NATIVE, ONE, TWO = (plan.Contender(*each) for each in (("single",), ("re
 def defaults_of_the_script(cores):
     """The environment that loadgen/bench-tpcw hands on, on a machine with so many cores."""
     script = (BENCH.parent / "bench-tpcw").read_text()
-    body = script[script.index("satellite_counts() {"):script.index("# lay_out:")]
-    done = subprocess.run(["bash", "-ec", f"root=/r bench_state=/s\nnproc() {{ echo {cores}; }}\n{body}\ndefaults\nenv -0"],
-                          env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, check=True)
+    body = script[script.index("satellite_counts() {") : script.index("# lay_out:")]
+    done = subprocess.run(
+        ["bash", "-ec", f"root=/r bench_state=/s\nnproc() {{ echo {cores}; }}\n{body}\ndefaults\nenv -0"],
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return dict(each.split("=", 1) for each in done.stdout.split("\0") if each)
 
 
@@ -41,30 +66,73 @@ def good(**changes):
 
 
 def figures(wips, p99):
-    return {"count": 10 * wips, "wips": float(wips), "errors": 0, "retries": 1, "latency_ms": {"avg": 2.0, "p50": 1.0, "p90": 3.0, "p99": p99}}
+    return {
+        "count": 10 * wips,
+        "wips": float(wips),
+        "errors": 0,
+        "retries": 1,
+        "latency_ms": {"avg": 2.0, "p50": 1.0, "p90": 3.0, "p99": p99},
+    }
 
 
 def look(time, **cpu):
-    gate = {"waits": 10 * time, "waited": time / 10, "fallbacks": 0, "lag_ms": {"satellite-1": 4 * time}, "lag_transactions": {"satellite-1": 3}}
-    return {"time": time, "cpu": {name.replace("_", "-"): used * time for name, used in cpu.items()}, "gate": gate if "gate" in cpu else None}
+    gate = {
+        "waits": 10 * time,
+        "waited": time / 10,
+        "fallbacks": 0,
+        "lag_ms": {"satellite-1": 4 * time},
+        "lag_transactions": {"satellite-1": 3},
+    }
+    return {
+        "time": time,
+        "cpu": {name.replace("_", "-"): used * time for name, used in cpu.items()},
+        "gate": gate if "gate" in cpu else None,
+    }
 
 
 def run_of(contender, mix="browsing", clients=32, wips=100, p99=50.0, **cpu):
     """A run of two seconds; cpu: cores that each service uses."""
-    report = {**figures(wips, p99), "seconds": 8.01, "queries_per_second": 5.0 * wips,
-              "interactions": {"home": figures(wips, p99), "best_sellers": {**figures(0, None), "latency_ms": {}}}}
+    report = {
+        **figures(wips, p99),
+        "seconds": 8.01,
+        "queries_per_second": 5.0 * wips,
+        "interactions": {"home": figures(wips, p99), "best_sellers": {**figures(0, None), "latency_ms": {}}},
+    }
     return runner.run_of(contender, plan.Cell(mix, clients), report, [look(second, **cpu) for second in (1, 2, 3)])
 
 
 def head(mix="browsing"):
-    return [run_of(SINGLE, mix, wips=200, p99=40.0, master=1.0), run_of(NATIVE, mix, wips=120, master=.3, satellite_1=.4, satellite_2=.4, gate=.1),
-            run_of(ONE, mix, wips=150, p99=60.0, master=.15, satellite_1=.8, gate=.2, kafka=.1, capture=.1, applier_1=.2),
-            run_of(TWO, mix, wips=100, p99=80.0, master=.2, satellite_1=.4, satellite_2=.4, gate=.2, kafka=.1, capture=.1, applier_1=.1, applier_2=.1)]
+    return [
+        run_of(SINGLE, mix, wips=200, p99=40.0, master=1.0),
+        run_of(NATIVE, mix, wips=120, master=0.3, satellite_1=0.4, satellite_2=0.4, gate=0.1),
+        run_of(ONE, mix, wips=150, p99=60.0, master=0.15, satellite_1=0.8, gate=0.2, kafka=0.1, capture=0.1, applier_1=0.2),
+        run_of(
+            TWO,
+            mix,
+            wips=100,
+            p99=80.0,
+            master=0.2,
+            satellite_1=0.4,
+            satellite_2=0.4,
+            gate=0.2,
+            kafka=0.1,
+            capture=0.1,
+            applier_1=0.1,
+            applier_2=0.1,
+        ),
+    ]
 
 
 def everything(runs=None, complete=True):
-    return results.results(good(), HERE, {"size": "90 MiB"}, {"single": {"master": {"sync_binlog": "1"}}}, {"single": ["consistent"]},
-                           head() if runs is None else runs, complete)
+    return results.results(
+        good(),
+        HERE,
+        {"size": "90 MiB"},
+        {"single": {"master": {"sync_binlog": "1"}}},
+        {"single": ["consistent"]},
+        head() if runs is None else runs,
+        complete,
+    )
 
 
 class Settings(unittest.TestCase):
@@ -76,10 +144,32 @@ class Settings(unittest.TestCase):
 
     def test_all_mistakes_at_once(self):
         with self.assertRaises(ValueError) as caught:
-            good(BENCH_CONTENDERS="router", BENCH_MIXES="", BENCH_CLIENTS="0", BENCH_SATELLITES="", BENCH_ITEMS="5", BENCH_SATELLITE_DATA="tape",
-                 BENCH_MASTER_OPTIONS="innodb-x", BENCH_CPUS="0-", BENCH_PORTS="1", MASTER_MEMORY="much", BENCH_PROTOCOL="binary")
+            good(
+                BENCH_CONTENDERS="router",
+                BENCH_MIXES="",
+                BENCH_CLIENTS="0",
+                BENCH_SATELLITES="",
+                BENCH_ITEMS="5",
+                BENCH_SATELLITE_DATA="tape",
+                BENCH_MASTER_OPTIONS="innodb-x",
+                BENCH_CPUS="0-",
+                BENCH_PORTS="1",
+                MASTER_MEMORY="much",
+                BENCH_PROTOCOL="binary",
+            )
         text = str(caught.exception)
-        for name in ("CONTENDERS", "MIXES", "CLIENTS", "SATELLITES", "ITEMS", "SATELLITE_DATA", "MASTER_OPTIONS", "CPUS", "PORTS", "PROTOCOL"):
+        for name in (
+            "CONTENDERS",
+            "MIXES",
+            "CLIENTS",
+            "SATELLITES",
+            "ITEMS",
+            "SATELLITE_DATA",
+            "MASTER_OPTIONS",
+            "CPUS",
+            "PORTS",
+            "PROTOCOL",
+        ):
             self.assertRegex(text, rf"(?m)^BENCH_{name}")
         self.assertIn("MASTER_MEMORY=much", text)
 
@@ -97,8 +187,12 @@ class Settings(unittest.TestCase):
             good(BENCH_LOAD_CPUS="7")
 
     def test_the_process_ends_with_64_and_names_each(self):
-        done = subprocess.run([sys.executable, "-B", "-m", "tpcw", "check"], capture_output=True, text=True,
-                              env={**os.environ, **GOOD, "BENCH_EBS": "x", "BENCH_SECONDS": "0", "PYTHONPATH": str(BENCH)})
+        done = subprocess.run(
+            [sys.executable, "-B", "-m", "tpcw", "check"],
+            capture_output=True,
+            text=True,
+            env={**os.environ, **GOOD, "BENCH_EBS": "x", "BENCH_SECONDS": "0", "PYTHONPATH": str(BENCH)},
+        )
         self.assertEqual(done.returncode, 64)
         self.assertRegex(done.stderr, r"(?s)bench: BENCH_SECONDS=0.*bench: BENCH_EBS=x")
 
@@ -113,8 +207,10 @@ class Plan(unittest.TestCase):
 
     def test_clients_are_swept_with_the_most_satellites_only(self):
         self.assertEqual([cell.clients for cell in plan.cells(good(), ONE)], [32, 32])
-        self.assertEqual([(cell.mix, cell.clients) for cell in plan.cells(good(), TWO)], [
-            ("browsing", 32), ("shopping", 32), ("browsing", 8), ("browsing", 1000), ("shopping", 8), ("shopping", 1000)])
+        self.assertEqual(
+            [(cell.mix, cell.clients) for cell in plan.cells(good(), TWO)],
+            [("browsing", 32), ("shopping", 32), ("browsing", 8), ("browsing", 1000), ("shopping", 8), ("shopping", 1000)],
+        )
         for contender in (SINGLE, NATIVE, TWO):
             self.assertEqual(len(plan.cells(good(), contender)), 2 * 3)
 
@@ -178,22 +274,30 @@ class Override(unittest.TestCase):
 
 
 class Samples(unittest.TestCase):
-    METRICS = 'gtid_gate_waits_total 7\ngtid_gate_wait_seconds_sum 0.25\ngtid_gate_wait_seconds_count 7\ngtid_gate_fallbacks_total{a="b c"} 1\n'
-    SERVERS = json.dumps([{"role": "master", "name": "master", "lag_ms": None}, {"role": "satellite", "name": "satellite-1", "lag_ms": 5,
-                                                                                "lag_transactions": 2}])
+    METRICS = (
+        'gtid_gate_waits_total 7\ngtid_gate_wait_seconds_sum 0.25\ngtid_gate_wait_seconds_count 7\ngtid_gate_fallbacks_total{a="b c"} 1\n'
+    )
+    SERVERS = json.dumps(
+        [
+            {"role": "master", "name": "master", "lag_ms": None},
+            {"role": "satellite", "name": "satellite-1", "lag_ms": 5, "lag_transactions": 2},
+        ]
+    )
 
     def test_what_a_look_keeps_of_the_gate(self):
-        self.assertEqual(samples.of_gate(self.METRICS, self.SERVERS), {"waits": 7, "waited": .25, "fallbacks": 1, "lag_ms": {"satellite-1": 5},
-                                                                       "lag_transactions": {"satellite-1": 2}})
+        self.assertEqual(
+            samples.of_gate(self.METRICS, self.SERVERS),
+            {"waits": 7, "waited": 0.25, "fallbacks": 1, "lag_ms": {"satellite-1": 5}, "lag_transactions": {"satellite-1": 2}},
+        )
 
     def test_counters_become_rates_and_lag_stays(self):
-        found = samples.between(look(1, master=.5, gate=.1), look(3, master=.5, gate=.1))
-        self.assertEqual((found["cpu"]["master"], found["waits"], found["lag_ms"]), (.5, 10.0, {"satellite-1": 12}))
+        found = samples.between(look(1, master=0.5, gate=0.1), look(3, master=0.5, gate=0.1))
+        self.assertEqual((found["cpu"]["master"], found["waits"], found["lag_ms"]), (0.5, 10.0, {"satellite-1": 12}))
 
     def test_a_silent_gate_is_missing_not_zero(self):
-        silent = {**look(2, master=.5, gate=.1), "gate": None}
-        found = samples.between(look(1, master=.5, gate=.1), silent)
-        self.assertEqual((found["waits"], found["lag_ms"], found["cpu"]["master"]), (None, {}, .5))
+        silent = {**look(2, master=0.5, gate=0.1), "gate": None}
+        found = samples.between(look(1, master=0.5, gate=0.1), silent)
+        self.assertEqual((found["waits"], found["lag_ms"], found["cpu"]["master"]), (None, {}, 0.5))
 
     def test_seconds_count_from_the_first_look(self):
         self.assertEqual([each["second"] for each in samples.series([look(second, master=1) for second in (5, 6, 7)])], [1, 2])
@@ -205,8 +309,19 @@ class Samples(unittest.TestCase):
 class Runner(unittest.TestCase):
     def test_the_same_statements_for_everybody_and_the_warm_up_apart(self):
         options = runner.options_of(plan.Cell("ordering", 200), 6034, good(), 2, 8)
-        for option in ("--mysql-port=6034", "--threads=200", "--time=11", "--report-checkpoints=2,10", "--report-interval=0", "--mix=ordering", "--split=auto",
-                       "--db-ps-mode=auto", "--items=1000", "--ebs=10", "--seed=1"):
+        for option in (
+            "--mysql-port=6034",
+            "--threads=200",
+            "--time=11",
+            "--report-checkpoints=2,10",
+            "--report-interval=0",
+            "--mix=ordering",
+            "--split=auto",
+            "--db-ps-mode=auto",
+            "--items=1000",
+            "--ebs=10",
+            "--seed=1",
+        ):
             self.assertIn(option, options)
         self.assertIn("--db-ps-mode=disable", runner.options_of(plan.Cell("ordering", 1), 1, good(BENCH_PROTOCOL="text"), 2, 8))
 
@@ -227,7 +342,11 @@ class FakeSysbench:
 
     def command(self, script, host, *options):
         path = next(option for option in options if option.startswith("--report=")).partition("=")[2]
-        return ["sh", "-c", f"echo '[ 2s ] Checkpoint report:'; sleep .2; echo '{self._report}' > '{path}.2'; echo bye; exit {self._status}"]
+        return [
+            "sh",
+            "-c",
+            f"echo '[ 2s ] Checkpoint report:'; sleep .2; echo '{self._report}' > '{path}.2'; echo bye; exit {self._status}",
+        ]
 
 
 class FakeWatcher:
@@ -236,16 +355,17 @@ class FakeWatcher:
 
     def look(self):
         self.time += 1
-        return look(self.time, master=.5)
+        return look(self.time, master=0.5)
 
 
 class Load(unittest.TestCase):
     REPORT = json.dumps({**figures(100, 9.0), "seconds": 8.01, "queries_per_second": 500.0, "interactions": {"home": figures(100, 9.0)}})
 
     def measure(self, sysbench):
-        stage = types.SimpleNamespace(contender=SINGLE, door=("h", 3306), watcher=FakeWatcher(),
-                                      stack=types.SimpleNamespace(await_room=lambda server, clients: None))
-        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch("tpcw.runner.LOOK_SECONDS", .1):
+        stage = types.SimpleNamespace(
+            contender=SINGLE, door=("h", 3306), watcher=FakeWatcher(), stack=types.SimpleNamespace(await_room=lambda server, clients: None)
+        )
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch("tpcw.runner.LOOK_SECONDS", 0.1):
             return runner.Runner(good(BENCH_STATE=folder), sysbench).measure(stage, plan.Cell("browsing", 8))
 
     def test_a_run_is_watched_until_it_ends_and_its_report_counts(self):
@@ -267,8 +387,13 @@ class Run(unittest.TestCase):
 
     def setUp(self):
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
-        fakes = {"tpcw.stage.Stage": self.stage, "tpcw.stage.load": lambda settings, sysbench: 90, "tpcw.__main__.Runner": lambda *_: self,
-                 "tpcw.machine.server_settings": lambda stack, contender: {"master": {"version": "9"}}, "tpcw.__main__.say": lambda text: None}
+        fakes = {
+            "tpcw.stage.Stage": self.stage,
+            "tpcw.stage.load": lambda settings, sysbench: 90,
+            "tpcw.__main__.Runner": lambda *_: self,
+            "tpcw.machine.server_settings": lambda stack, contender: {"master": {"version": "9"}},
+            "tpcw.__main__.say": lambda text: None,
+        }
         for name, fake in fakes.items():
             self.enterContext(unittest.mock.patch(name, fake))
         self.closed, self.failing = [], None
@@ -285,7 +410,7 @@ class Run(unittest.TestCase):
         pass
 
     def measure(self, stage, cell):
-        return run_of(stage.contender, cell.mix, cell.clients, master=.5, **({"gate": .1} if stage.contender.satellites else {}))
+        return run_of(stage.contender, cell.mix, cell.clients, master=0.5, **({"gate": 0.1} if stage.contender.satellites else {}))
 
     def everything(self):
         return main.measure_all(good(BENCH_RESULTS=self.folder), HERE, None)
@@ -310,20 +435,25 @@ class Run(unittest.TestCase):
 class Outcome(unittest.TestCase):
     def test_the_last_line_is_exact_and_about_the_best_number_of_satellites(self):
         line = tables.report(everything()).splitlines()[-1]
-        self.assertEqual(line, '{"browsing":{"wips_ratio":0.75,"master_cpu_ratio":0.2,"p99_ratio":1.5},'
-                               '"shopping":{"wips_ratio":null,"master_cpu_ratio":null,"p99_ratio":null}}')
+        self.assertEqual(
+            line,
+            '{"browsing":{"wips_ratio":0.75,"master_cpu_ratio":0.2,"p99_ratio":1.5},'
+            '"shopping":{"wips_ratio":null,"master_cpu_ratio":null,"p99_ratio":null}}',
+        )
 
     def test_other_numbers_of_clients_do_not_count(self):
-        runs = head() + [run_of(TWO, clients=8, wips=999, master=.1)]
-        self.assertEqual(outcome.ratios(runs, "browsing", 32)["wips_ratio"], .75)
+        runs = head() + [run_of(TWO, clients=8, wips=999, master=0.1)]
+        self.assertEqual(outcome.ratios(runs, "browsing", 32)["wips_ratio"], 0.75)
 
     def test_without_one_of_both_there_is_no_ratio(self):
         self.assertEqual(set(outcome.ratios(head()[:2], "browsing", 32).values()), {None})
 
     def test_costs_are_told_by_what_services_do(self):
         found = outcome.costs(head()[3])
-        self.assertEqual({name: round(value, 6) for name, value in found.items()},
-                         {"master": 2.0, "satellites": 8.0, "gate": 2.0, "log": 2.0, "appliers": 2.0})
+        self.assertEqual(
+            {name: round(value, 6) for name, value in found.items()},
+            {"master": 2.0, "satellites": 8.0, "gate": 2.0, "log": 2.0, "appliers": 2.0},
+        )
 
     def test_a_part_that_is_missing_makes_no_smaller_sum(self):
         run = {"cpu_ms": {"satellite-1": None, "satellite-2": 4.0, "master": 1.0}}
@@ -366,10 +496,16 @@ class Results(unittest.TestCase):
             self.assertEqual(set(files), {"results.json", "runs.csv", "interactions.csv", "samples.csv", "report.html"})
             self.assertEqual(files["report.html"].read_text(), "page of 4")
             self.assertEqual(json.loads(files["results.json"].read_text())["runs"][0]["wips"], 200.0)
-            rows = {name: list(csv.DictReader(files[f"{name}.csv"].read_text().splitlines())) for name in ("runs", "interactions", "samples")}
-        self.assertEqual((rows["runs"][0]["contender"], rows["runs"][0]["cpu_ms_master"], rows["runs"][0]["cpu_ms_gate"]), ("single", "5.0", ""))
+            rows = {
+                name: list(csv.DictReader(files[f"{name}.csv"].read_text().splitlines())) for name in ("runs", "interactions", "samples")
+            }
+        self.assertEqual(
+            (rows["runs"][0]["contender"], rows["runs"][0]["cpu_ms_master"], rows["runs"][0]["cpu_ms_gate"]), ("single", "5.0", "")
+        )
         self.assertEqual({row["interaction"] for row in rows["interactions"]}, {"home", "best_sellers"})
-        self.assertEqual([row["lag_ms"] for row in rows["samples"] if (row["contender"], row["service"]) == ("multimed-1", "satellite-1")], ["8", "12"])
+        self.assertEqual(
+            [row["lag_ms"] for row in rows["samples"] if (row["contender"], row["service"]) == ("multimed-1", "satellite-1")], ["8", "12"]
+        )
 
 
 class Prepare(unittest.TestCase):
@@ -378,8 +514,12 @@ class Prepare(unittest.TestCase):
             docker = pathlib.Path(folder, "docker")
             docker.write_text('#!/bin/sh\n[ "$2" = ps ] || echo touched\nexit 1\n')
             docker.chmod(0o755)
-            done = subprocess.run([BENCH.parent / "prepare-tpcw"], capture_output=True, text=True, env={
-                **os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "TPCW_ITEMS": "5", "TPCW_EBS": "0", "TPCW_THREADS": "two"})
+            done = subprocess.run(
+                [BENCH.parent / "prepare-tpcw"],
+                capture_output=True,
+                text=True,
+                env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "TPCW_ITEMS": "5", "TPCW_EBS": "0", "TPCW_THREADS": "two"},
+            )
         self.assertEqual((done.returncode, done.stdout), (64, ""))
         self.assertRegex(done.stderr, "(?s)TPCW_ITEMS=5.*TPCW_EBS=0.*TPCW_THREADS=two.*the stack is not up")
 

@@ -1,4 +1,5 @@
 """The figures and the page of bench-tpcw: well-formed, self-contained, and true to their numbers. No server needed."""
+
 import pathlib
 import re
 import sys
@@ -27,11 +28,11 @@ def texts(svg):
 
 class Axes(unittest.TestCase):
     def test_a_linear_axis_begins_at_nothing_and_holds_all(self):
-        for most in (.03, 1, 7, 99, 100, 101, 4321):
+        for most in (0.03, 1, 7, 99, 100, 101, 4321):
             axis = charts.linear([most / 2, most])
             self.assertEqual((axis.ticks[0], axis.ticks[-1]), (0, axis.most))
             self.assertLessEqual(axis.share(most), 1)
-            self.assertGreater(axis.share(most), .5)
+            self.assertGreater(axis.share(most), 0.5)
             self.assertLessEqual(len(axis.ticks), 2 * charts.TICKS)
 
     def test_a_logarithmic_axis_has_powers_of_ten(self):
@@ -47,8 +48,8 @@ class Axes(unittest.TestCase):
 class Lines(unittest.TestCase):
     def test_more_is_higher_and_what_was_measured_stands_at_equal_distances(self):
         drawn = points(parsed(charts.lines("l", {"a": [(1, 10), (8, 20), (1000, 40)]}, "clients", "WIPS")))
-        self.assertAlmostEqual(drawn[1][0] - drawn[0][0], drawn[2][0] - drawn[1][0], delta=.2)
-        self.assertAlmostEqual(2 * (drawn[0][1] - drawn[1][1]), drawn[1][1] - drawn[2][1], delta=.2)
+        self.assertAlmostEqual(drawn[1][0] - drawn[0][0], drawn[2][0] - drawn[1][0], delta=0.2)
+        self.assertAlmostEqual(2 * (drawn[0][1] - drawn[1][1]), drawn[1][1] - drawn[2][1], delta=0.2)
 
     def test_a_gap_is_no_zero(self):
         svg = parsed(charts.lines("l", {"a": [(1, 5), (2, None), (3, 5), (4, 5)]}, "s", "ms", time=True))
@@ -80,13 +81,18 @@ class Rows(unittest.TestCase):
         bars = [each for each in svg.findall("rect") if each.get("width") != "16"]
         self.assertEqual([each.get("class") for each in bars], ["f0", "f1", "f1"])
         first, second, alone = ((float(each.get("x")), float(each.get("width"))) for each in bars)
-        self.assertAlmostEqual(sum(first), second[0], delta=.2)
-        self.assertAlmostEqual(first[1] + second[1], alone[1], delta=.2)
+        self.assertAlmostEqual(sum(first), second[0], delta=0.2)
+        self.assertAlmostEqual(first[1] + second[1], alone[1], delta=0.2)
 
     def test_a_range_reaches_from_one_to_the_other(self):
-        svg = parsed(charts.ranges("l", {"home": {"single": (1.0, 100.0), "multimed-1": (None, None)}, "buy": {"multimed-1": (10.0, 100.0)}}, "ms"))
-        drawn = {each.get("class"): float(each.get("x2")) - float(each.get("x1")) for each in svg.findall("line") if each.get("class") != "grid"
-                 and float(each.get("y1")) < charts.TOP + 2 * 28}  # above the legend
+        svg = parsed(
+            charts.ranges("l", {"home": {"single": (1.0, 100.0), "multimed-1": (None, None)}, "buy": {"multimed-1": (10.0, 100.0)}}, "ms")
+        )
+        drawn = {
+            each.get("class"): float(each.get("x2")) - float(each.get("x1"))
+            for each in svg.findall("line")
+            if each.get("class") != "grid" and float(each.get("y1")) < charts.TOP + 2 * 28
+        }  # above the legend
         self.assertAlmostEqual(drawn["s0"], 2 * drawn["s1"], delta=1)
         self.assertIn("ms (logarithmic)", texts(svg))
 
@@ -95,22 +101,34 @@ class Lag(unittest.TestCase):
     def test_more_servers_than_a_figure_can_tell_apart_are_summed_up(self):
         samples = [{"second": 1, "lag_ms": {f"satellite-{number}": number for number in range(count)}} for count in (7, 8)]
         self.assertEqual(len(page.lag_of(samples[:1])), 7)
-        self.assertEqual({name: points[0][1] for name, points in page.lag_of(samples[1:]).items()}, {"median of all satellites": 3, "largest": 7})
+        self.assertEqual(
+            {name: points[0][1] for name, points in page.lag_of(samples[1:]).items()}, {"median of all satellites": 3, "largest": 7}
+        )
 
 
 class Page(unittest.TestCase):
     def setUp(self):
-        swept = [run_of(each, clients=8, wips=50, master=1.0, gate=.1) for each in (SINGLE, NATIVE, TWO)]
+        swept = [run_of(each, clients=8, wips=50, master=1.0, gate=0.1) for each in (SINGLE, NATIVE, TWO)]
         self.results = everything(head() + swept + head("shopping"))
         self.text = page.page(self.results)
 
     def test_it_is_well_formed_and_all_figures_are_there(self):
         tree = parsed(self.text)
         captions = [each.text for each in tree.iter("figcaption")]
-        for wanted in ("Throughput, 32 clients", "Response time, 32 clients", "Throughput, by clients", "Response time, by clients",
-                       "Latency of each interaction, p50 (mark) to p99, 32 clients", "CPU of the servers for one interaction, 32 clients"):
+        for wanted in (
+            "Throughput, 32 clients",
+            "Response time, 32 clients",
+            "Throughput, by clients",
+            "Response time, by clients",
+            "Latency of each interaction, p50 (mark) to p99, 32 clients",
+            "CPU of the servers for one interaction, 32 clients",
+        ):
             self.assertIn(wanted, captions)
-        for wanted in ("multimed-1, browsing: lag over time", "replicas-2, browsing: waits over time", "multimed-1, browsing: CPU of the servers over time"):
+        for wanted in (
+            "multimed-1, browsing: lag over time",
+            "replicas-2, browsing: waits over time",
+            "multimed-1, browsing: CPU of the servers over time",
+        ):
             self.assertIn(wanted, captions)
         self.assertEqual(len(list(tree.iter("svg"))), len(captions))
 
@@ -140,12 +158,17 @@ class Page(unittest.TestCase):
         self.assertIn("NOT COMPLETE", page.page(everything(complete=False)))
 
     def test_text_from_the_machine_is_escaped(self):
-        found = {**self.results, "machine": {HOSTILE: HOSTILE}, "checks": {HOSTILE: [HOSTILE]}, "servers": {HOSTILE: {HOSTILE: {HOSTILE: HOSTILE}}}}
+        found = {
+            **self.results,
+            "machine": {HOSTILE: HOSTILE},
+            "checks": {HOSTILE: [HOSTILE]},
+            "servers": {HOSTILE: {HOSTILE: {HOSTILE: HOSTILE}}},
+        }
         self.assertNotIn("<script", page.page(found))
         parsed(page.page(found))
 
     def test_of_one_contender_alone(self):
-        for runs in ([run_of(SINGLE, master=1.0)], [run_of(ONE, master=1.0, gate=.1)], []):
+        for runs in ([run_of(SINGLE, master=1.0)], [run_of(ONE, master=1.0, gate=0.1)], []):
             self.assertEqual(parsed(page.page(everything(runs))).tag, "html")
 
 

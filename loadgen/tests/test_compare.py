@@ -1,4 +1,5 @@
 """The comparison's pure parts: SQL that it sends, matching of rows, settings. The rest: compare_integration."""
+
 import importlib.machinery
 import importlib.util
 import pathlib
@@ -34,7 +35,9 @@ class Statements(unittest.TestCase):
             self.assertIn("HEX(`c`)", compare.column_expression("c", data_type))
 
     def test_auto_increment_counter_is_cut_and_nothing_else(self):
-        create = "CREATE TABLE `t` (\\n  `id` int NOT NULL AUTO_INCREMENT,\\n  `c` int DEFAULT '7'\\n) ENGINE=InnoDB%s DEFAULT CHARSET=utf8mb4"
+        create = (
+            "CREATE TABLE `t` (\\n  `id` int NOT NULL AUTO_INCREMENT,\\n  `c` int DEFAULT '7'\\n) ENGINE=InnoDB%s DEFAULT CHARSET=utf8mb4"
+        )
         self.assertEqual(compare.definition_of(create % " AUTO_INCREMENT=17", {}), create % "")
         self.assertEqual(compare.definition_of(create % "", {}), create % "")
         commented = create % "" + " COMMENT=') ENGINE=InnoDB AUTO_INCREMENT=3'"
@@ -52,7 +55,7 @@ class Matching(unittest.TestCase):
             left = {key: generator.randint(0, 3) for key in generator.sample(range(40), generator.randint(0, 30))}
             right = dict(left)
             for key in generator.sample(range(40), generator.randint(0, 5)):
-                if generator.random() < .5:
+                if generator.random() < 0.5:
                     right[key] = generator.randint(0, 3)
                 else:
                     right.pop(key, None)
@@ -68,11 +71,14 @@ class Matching(unittest.TestCase):
 
 class Definitions(unittest.TestCase):
     def test_missing_extra_and_changed_are_named_and_password_hashes_are_not_shown(self):
-        found = compare.definition_differences(["m", "s"], [
-            {"table d.a": "x", "account 'u'@'%'": "hash1", "view d.v": [["same"]]},
-            {"table d.b": "x", "account 'u'@'%'": "hash2", "view d.v": [["same"]]}])["s"]
-        self.assertEqual(found, ["account 'u'@'%': definition differs", "table d.a: missing on s",
-                                 "table d.b: only on s, not on m"])
+        found = compare.definition_differences(
+            ["m", "s"],
+            [
+                {"table d.a": "x", "account 'u'@'%'": "hash1", "view d.v": [["same"]]},
+                {"table d.b": "x", "account 'u'@'%'": "hash2", "view d.v": [["same"]]},
+            ],
+        )["s"]
+        self.assertEqual(found, ["account 'u'@'%': definition differs", "table d.a: missing on s", "table d.b: only on s, not on m"])
 
 
 class Settings(unittest.TestCase):

@@ -1,4 +1,5 @@
 """The report's calculations: exposition format, increases, quantiles, tables, readiness. No server needed."""
+
 import importlib.machinery
 import importlib.util
 import json
@@ -42,22 +43,21 @@ class Exposition(unittest.TestCase):
 class Quantiles(unittest.TestCase):
     def test_interpolates_within_the_bucket(self):
         cumulative = report.buckets(report.parse(exposition([(1.0, 50), (2.0, 50), (math.inf, 0)])), "h")
-        self.assertEqual(report.quantile(cumulative, .5), (1.0, True))
-        self.assertEqual(report.quantile(cumulative, .75), (1.5, True))
+        self.assertEqual(report.quantile(cumulative, 0.5), (1.0, True))
+        self.assertEqual(report.quantile(cumulative, 0.75), (1.5, True))
 
     def test_empty_and_beyond_the_last_bound(self):
-        self.assertEqual(report.quantile([], .5), (None, True))
-        self.assertEqual(report.quantile([(1.0, 0), (math.inf, 0)], .5), (None, True))
-        self.assertEqual(report.quantile([(1.0, 1), (math.inf, 10)], .99), (1.0, False))
+        self.assertEqual(report.quantile([], 0.5), (None, True))
+        self.assertEqual(report.quantile([(1.0, 0), (math.inf, 0)], 0.5), (None, True))
+        self.assertEqual(report.quantile([(1.0, 1), (math.inf, 10)], 0.99), (1.0, False))
 
     def test_lies_in_the_right_bucket_for_any_histogram(self):
         generator = random.Random(2011)
         for _ in range(2000):
             bounds = sorted({round(generator.uniform(0.001, 10), 3) for _ in range(generator.randint(1, 12))}) + [math.inf]
             counts = [generator.choice([0, 0, 1, 5, 100]) for _ in bounds]
-            share = generator.choice([.01, .5, .95, .99, 1.0])
-            value, exact = report.quantile(
-                report.buckets(report.parse(exposition(list(zip(bounds, counts)), labels='a="b",')), "h"), share)
+            share = generator.choice([0.01, 0.5, 0.95, 0.99, 1.0])
+            value, exact = report.quantile(report.buckets(report.parse(exposition(list(zip(bounds, counts)), labels='a="b",')), "h"), share)
             if sum(counts) == 0:
                 self.assertIsNone(value)
                 continue
@@ -96,8 +96,13 @@ class Tables(unittest.TestCase):
         self.assertIn("> 500.0", report.lag_table({"satellite-1": samples})[1])
 
     def test_whole_table_and_status(self):
-        run = {"workload": "oltp_read_only", "transactions_per_second": 1234.5, "queries_per_second": 1, "errors": 0,
-               "latency_ms": {"p50": 1.0, "p95": 2.0}}
+        run = {
+            "workload": "oltp_read_only",
+            "transactions_per_second": 1234.5,
+            "queries_per_second": 1,
+            "errors": 0,
+            "latency_ms": {"p50": 1.0, "p95": 2.0},
+        }
         servers = [{"name": "m", "role": "master"}, {"name": "s", "role": "satellite"}]
         with tempfile.TemporaryDirectory() as folder:
             for moment, count in (("before", 1), ("after", 5)):

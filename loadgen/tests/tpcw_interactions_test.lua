@@ -3,12 +3,19 @@ local check, statements, interactions = require("check"), require("tpcw.statemen
 local cart, client, mix, random = require("tpcw.cart"), require("tpcw.client"), require("tpcw.mix"), require("tpcw.random")
 local database, scale, words = require("tpcw.database"), require("tpcw.scale"), require("tpcw.words")
 
-_G.sysbench = {error = {RESTART_EVENT = 1}}
+_G.sysbench = { error = { RESTART_EVENT = 1 } }
 
 local ANSWERS = {
-   cart_lines = {{"3", "2", "1000"}, {"8", "1", "250"}}, last_id = {{"4711"}}, country_id = {{"5"}}, address_find = {},
-   order_customer = {{"1050", "First", "Last", "17", "5"}}, customer_check = {{"9"}}, order_page = {{"12"}}, cart_owner = {{}},
-   bought_together = {{"5"}, {"6"}}, item_related = {{"6", "7", "8", "9", "10"}},
+   cart_lines = { { "3", "2", "1000" }, { "8", "1", "250" } },
+   last_id = { { "4711" } },
+   country_id = { { "5" } },
+   address_find = {},
+   order_customer = { { "1050", "First", "Last", "17", "5" } },
+   customer_check = { { "9" } },
+   order_page = { { "12" } },
+   cart_owner = { {} },
+   bought_together = { { "5" }, { "6" } },
+   item_related = { { "6", "7", "8", "9", "10" } },
 }
 
 -- Notes what is executed; every value must suit its type. fail(name): an error to raise.
@@ -39,9 +46,17 @@ local POOL = words.pool(1)
 
 local function new_client(db, number)
    local counted = {}
-   return {db = db, random = random.stream(1, 100, number or 0), scale = scale.of(1000, 1), pool = POOL, cart = 1,
-           mix = "ordering", retries = 2,
-           observe = function(what) counted[what] = (counted[what] or 0) + 1 end}, counted
+   return {
+      db = db,
+      random = random.stream(1, 100, number or 0),
+      scale = scale.of(1000, 1),
+      pool = POOL,
+      cart = 1,
+      mix = "ordering",
+      retries = 2,
+      observe = function(what) counted[what] = (counted[what] or 0) + 1 end,
+   },
+      counted
 end
 
 check.test("a statement has as many parameters as types", function()
@@ -81,40 +96,48 @@ end)
 
 check.test("whoever buys with an empty cart buys one item", function()
    local asked = 0
-   local answers = setmetatable({}, {__index = function(_, name)
-      if name ~= "cart_lines" then return ANSWERS[name] end
-      asked = asked + 1
-      return asked == 1 and {} or {{"3", "1", "1000"}}
-   end})
+   local answers = setmetatable({}, {
+      __index = function(_, name)
+         if name ~= "cart_lines" then return ANSWERS[name] end
+         asked = asked + 1
+         return asked == 1 and {} or { { "3", "1", "1000" } }
+      end,
+   })
    local db, log = listening(answers)
    interactions.buy_confirm.run(new_client(db, 1))
    check.contains(table.concat(log, " "), "cart_open cart_lines cart_set cart_open cart_lines cart_owner order_customer")
 end)
 
 check.test("related items: bought together first, filled up, five different ones", function()
-   check.equal(table.concat(interactions.related({{"5"}, {"6"}}, {"6", "7", "8", "9", "10"}), " "), "5 6 7 8 9")
-   check.equal(table.concat(interactions.related({}, {"1", "2", "3", "4", "5"}), " "), "1 2 3 4 5")
+   check.equal(table.concat(interactions.related({ { "5" }, { "6" } }, { "6", "7", "8", "9", "10" }), " "), "5 6 7 8 9")
+   check.equal(table.concat(interactions.related({}, { "1", "2", "3", "4", "5" }), " "), "1 2 3 4 5")
 end)
 
 check.test("carts stay within their bounds, and never become empty (seeded)", function()
    local stream, held = random.stream(5, 1, 1), {}
    for _ = 1, 5000 do
       local lines = {}
-      for item, quantity in pairs(held) do lines[#lines + 1] = {item = item, quantity = quantity} end
+      for item, quantity in pairs(held) do
+         lines[#lines + 1] = { item = item, quantity = quantity }
+      end
       for _, change in ipairs(cart.changes(lines, stream:uniform(1, 300), stream)) do
          held[change.item] = change.quantity > 0 and change.quantity or nil
          check.equal(change.quantity <= cart.MAX_PIECES, true)
       end
       local count = 0
-      for _ in pairs(held) do count = count + 1 end
+      for _ in pairs(held) do
+         count = count + 1
+      end
       check.equal(count >= 1 and count <= cart.MAX_LINES, true)
    end
    for _ = 1, 200 do
-      local change = cart.refreshed({{item = 3, quantity = 2}}, stream)[1]
+      local change = cart.refreshed({ { item = 3, quantity = 2 } }, stream)[1]
       check.equal(change.quantity >= 1 and change.quantity <= cart.MAX_PIECES, true)
    end
    local full = {}
-   for item = 1, cart.MAX_LINES do full[item] = {item = item, quantity = 1} end
+   for item = 1, cart.MAX_LINES do
+      full[item] = { item = item, quantity = 1 }
+   end
    check.equal(#cart.added(full, 500), 0)
    check.equal(cart.added(full, 5)[1].quantity, 2)
 end)
@@ -122,7 +145,9 @@ end)
 check.test("an interaction is begun and committed in its mode, and counted", function()
    local db, log = listening(ANSWERS)
    local me, counted = new_client(db)
-   for _ = 1, 200 do client.step(me) end
+   for _ = 1, 200 do
+      client.step(me)
+   end
    check.equal(counted.completed, 200)
    check.contains(table.concat(log, ","), "commit read write")
    check.contains(table.concat(log, ","), "begin one read,item_page,commit one read")
@@ -133,17 +158,19 @@ check.test("a deadlock tries the same interaction again, and is counted", functi
    local db, log = listening(ANSWERS, function(name)
       if name ~= "cart_open" or failures == 1 then return nil end
       failures = failures + 1
-      return {errcode = 1, sql_errno = 1213}
+      return { errcode = 1, sql_errno = 1213 }
    end)
    local me, counted = new_client(db)
-   for _ = 1, 30 do client.step(me) end
+   for _ = 1, 30 do
+      client.step(me)
+   end
    check.equal(counted.retried, 1)
    check.equal(counted.completed, 30)
    check.contains(table.concat(log, ","), "cart_open,recover,begin read write,cart_open")
 end)
 
 check.test("what never succeeds counts as an error, once", function()
-   local db = listening(ANSWERS, function() return {errcode = 1, sql_errno = 1205} end)
+   local db = listening(ANSWERS, function() return { errcode = 1, sql_errno = 1205 } end)
    local me, counted = new_client(db)
    client.step(me)
    check.equal(counted.failed, 1)
@@ -159,24 +186,26 @@ end)
 -- A connection that notes its statements; fail(text): an error to raise.
 local function connection(fail)
    local sent = {}
-   return {query = function(_, text)
-      sent[#sent + 1] = text
-      local reason = fail and fail(text)
-      if reason then error(reason, 0) end
-   end}, sent
+   return {
+      query = function(_, text)
+         sent[#sent + 1] = text
+         local reason = fail and fail(text)
+         if reason then error(reason, 0) end
+      end,
+   },
+      sent
 end
 
 check.test("transactions are declared for splitting proxies, plain for one server, none for a single read", function()
    local con, sent = connection()
-   local auto = database.new(con, {split = "auto", prepared = false, session_sql = "SET @a = 1"})
-   local single = database.new(con, {split = "single", prepared = false, session_sql = ""})
-   for _, mode in ipairs({"read only", "read write", "one read"}) do
+   local auto = database.new(con, { split = "auto", prepared = false, session_sql = "SET @a = 1" })
+   local single = database.new(con, { split = "single", prepared = false, session_sql = "" })
+   for _, mode in ipairs({ "read only", "read write", "one read" }) do
       auto:begin(mode)
       single:begin(mode)
       auto:commit(mode)
    end
-   check.equal(table.concat(sent, ";"),
-      "SET @a = 1;START TRANSACTION READ ONLY;BEGIN;COMMIT;START TRANSACTION READ WRITE;BEGIN;COMMIT")
+   check.equal(table.concat(sent, ";"), "SET @a = 1;START TRANSACTION READ ONLY;BEGIN;COMMIT;START TRANSACTION READ WRITE;BEGIN;COMMIT")
 end)
 
 check.test("behind an error the transaction is rolled back; a new connection begins as the first one did", function()
@@ -184,11 +213,11 @@ check.test("behind an error the transaction is rolled back; a new connection beg
    local con, sent = connection(function(text)
       if text == "ROLLBACK" and lost then
          lost = false
-         return {errcode = 1, sql_errno = 2013}
+         return { errcode = 1, sql_errno = 2013 }
       end
    end)
-   local db = database.new(con, {split = "auto", prepared = false, session_sql = "SET @a = 1"})
-   db:recover({errcode = 1, sql_errno = 1205})
+   local db = database.new(con, { split = "auto", prepared = false, session_sql = "SET @a = 1" })
+   db:recover({ errcode = 1, sql_errno = 1205 })
    check.equal(table.concat(sent, ";"), "SET @a = 1;ROLLBACK;SET @a = 1")
 end)
 

@@ -2,9 +2,9 @@
 local check, mix, random = require("check"), require("tpcw.mix"), require("tpcw.random")
 
 local SPECIFICATION = {
-   browsing = {29.00, 11.00, 11.00, 21.00, 12.00, 11.00, 2.00, 0.82, 0.75, 0.69, 0.30, 0.25, 0.10, 0.09},
-   shopping = {16.00, 5.00, 5.00, 17.00, 20.00, 17.00, 11.60, 3.00, 2.60, 1.20, 0.75, 0.66, 0.10, 0.09},
-   ordering = {9.12, 0.46, 0.46, 12.35, 14.53, 13.08, 13.53, 12.86, 12.73, 10.18, 0.25, 0.22, 0.12, 0.11},
+   browsing = { 29.00, 11.00, 11.00, 21.00, 12.00, 11.00, 2.00, 0.82, 0.75, 0.69, 0.30, 0.25, 0.10, 0.09 },
+   shopping = { 16.00, 5.00, 5.00, 17.00, 20.00, 17.00, 11.60, 3.00, 2.60, 1.20, 0.75, 0.66, 0.10, 0.09 },
+   ordering = { 9.12, 0.46, 0.46, 12.35, 14.53, 13.08, 13.53, 12.86, 12.73, 10.18, 0.25, 0.22, 0.12, 0.11 },
 }
 
 check.test("every number from 1 to 10 000 chooses, as often as the specification says", function()
@@ -22,9 +22,11 @@ check.test("every number from 1 to 10 000 chooses, as often as the specification
 end)
 
 check.test("browsing to ordering: 95 to 5, 80 to 20, 50 to 50", function()
-   for name, wanted in pairs({browsing = 9500, shopping = 8000, ordering = 5000}) do
+   for name, wanted in pairs({ browsing = 9500, shopping = 8000, ordering = 5000 }) do
       local sum = 0
-      for number = 1, 6 do sum = sum + mix.weight(name, mix.NAMES[number]) end
+      for number = 1, 6 do
+         sum = sum + mix.weight(name, mix.NAMES[number])
+      end
       check.equal(sum, wanted)
    end
 end)

@@ -5,7 +5,7 @@ check.test("a stream depends on seed, purpose and number, and on nothing else", 
    local function drawn(...) return random.stream(...):uniform(1, 1000000000) end
    check.equal(drawn(1, 2, 3), drawn(1, 2, 3))
    local seen = {}
-   for _, place in ipairs({{1, 2, 3}, {2, 2, 3}, {1, 3, 3}, {1, 2, 4}, {0, 0, 0}, {2147483647, 2, 3}}) do
+   for _, place in ipairs({ { 1, 2, 3 }, { 2, 2, 3 }, { 1, 3, 3 }, { 1, 2, 4 }, { 0, 0, 0 }, { 2147483647, 2, 3 } }) do
       local value = drawn(unpack(place))
       check.equal(seen[value], nil)
       seen[value] = true
@@ -37,7 +37,9 @@ end)
 
 check.test("exponential numbers have their mean", function()
    local stream, sum = random.stream(7, 1, 2), 0
-   for _ = 1, 20000 do sum = sum + stream:exponential(7) end
+   for _ = 1, 20000 do
+      sum = sum + stream:exponential(7)
+   end
    check.equal(math.abs(sum / 20000 - 7) < 0.3, true)
 end)
 
@@ -49,7 +51,7 @@ check.test("DIGSYL as in the specification", function()
 end)
 
 check.test("24 subjects and 92 countries, each once", function()
-   for _, list in ipairs({{words.SUBJECTS, 24}, {words.COUNTRIES, 92}}) do
+   for _, list in ipairs({ { words.SUBJECTS, 24 }, { words.COUNTRIES, 92 } }) do
       local seen = {}
       for _, word in ipairs(list[1]) do
          check.equal(seen[word], nil)
@@ -79,9 +81,9 @@ check.test("dates before 1970 and money", function()
 end)
 
 check.test("an order costs what its lines say: rounded per line, half a cent up", function()
-   check.equal(amounts.line({quantity = 1, cents = 101, discount = 5000}), 51)
-   check.equal(amounts.line({quantity = 300, cents = 999999, discount = 0}), 299999700)
-   local costs = amounts.order({{quantity = 2, cents = 1000, discount = 0}, {quantity = 1, cents = 101, discount = 5000}})
+   check.equal(amounts.line({ quantity = 1, cents = 101, discount = 5000 }), 51)
+   check.equal(amounts.line({ quantity = 300, cents = 999999, discount = 0 }), 299999700)
+   local costs = amounts.order({ { quantity = 2, cents = 1000, discount = 0 }, { quantity = 1, cents = 101, discount = 5000 } })
    check.equal(costs.sub_total, 2051)
    check.equal(costs.tax, 169)
    check.equal(costs.total, 2051 + 169 + 300 + 3 * 100)

@@ -12,7 +12,9 @@ end
 
 local function filled()
    local all = statistics_of(2)
-   for n = 1, 100 do statistics.completed(all, n % 2, HOME, n) end
+   for n = 1, 100 do
+      statistics.completed(all, n % 2, HOME, n)
+   end
    statistics.completed(all, 1, CONFIRM, 1000)
    statistics.retried(all, 1, CONFIRM)
    statistics.failed(all, 0, CONFIRM)
@@ -23,7 +25,7 @@ check.test("quantiles of all threads together, within two per cent", function()
    local home = statistics.summary(filled()).each.home
    check.equal(home.count, 100)
    check.equal(home.avg, 50.5)
-   for name, wanted in pairs({p50 = 50, p90 = 90, p99 = 99}) do
+   for name, wanted in pairs({ p50 = 50, p90 = 90, p99 = 99 }) do
       check.equal(math.abs(home[name] / wanted - 1) < 0.02, true)
    end
 end)
@@ -62,10 +64,29 @@ check.test("memory of another process is not taken for ours", function()
    check.equal(shared.find("STATISTICS"), nil)
 end)
 
-local STAT = {time_interval = 2, time_total = 10, threads_running = 2, reads = 300, writes = 80, other = 20, reconnects = 0,
-              latency_pct = 0.025}
-local OPT = {mix = "shopping", items = 1000, ebs = 1, seed = 1, split = "auto", think = false, threads = 2, db_ps_mode = "auto",
-             carts = 10, retries = 3, satellites = "auto"}
+local STAT = {
+   time_interval = 2,
+   time_total = 10,
+   threads_running = 2,
+   reads = 300,
+   writes = 80,
+   other = 20,
+   reconnects = 0,
+   latency_pct = 0.025,
+}
+local OPT = {
+   mix = "shopping",
+   items = 1000,
+   ebs = 1,
+   seed = 1,
+   split = "auto",
+   think = false,
+   threads = 2,
+   db_ps_mode = "auto",
+   carts = 10,
+   retries = 3,
+   satellites = "auto",
+}
 
 check.test("the result has rates, latencies and all interactions, and is JSON", function()
    local result = report.result(STAT, statistics.summary(filled()), OPT)
@@ -89,34 +110,65 @@ check.test("as text every interaction has a line, in the specification's order",
 end)
 
 check.test("the progress line says WIPS, queries, latency, retries and errors", function()
-   local line = report.progress_line(STAT, {count = 50, retries = 3, errors = 1}, 95)
-   for _, part in ipairs({"10 s", "2 threads", "25.0 WIPS", "200.0 queries/s", "p95 25.00 ms", "1.5 retries/s", "0.5 errors/s"}) do
+   local line = report.progress_line(STAT, { count = 50, retries = 3, errors = 1 }, 95)
+   for _, part in ipairs({ "10 s", "2 threads", "25.0 WIPS", "200.0 queries/s", "p95 25.00 ms", "1.5 retries/s", "0.5 errors/s" }) do
       check.contains(line, part)
    end
 end)
 
 local function with(changes)
    local opt = {}
-   for name, value in pairs(OPT) do opt[name] = value end
-   for name, value in pairs(changes) do opt[name] = value end
+   for name, value in pairs(OPT) do
+      opt[name] = value
+   end
+   for name, value in pairs(changes) do
+      opt[name] = value
+   end
    return opt
 end
 
 check.test("good options have no mistakes, bad ones are all named", function()
    check.equal(#options.mistakes(OPT, "1.0.20"), 0)
-   local all = table.concat(options.mistakes(with({mix = "x", items = 5, ebs = 1.5, carts = 0, seed = -1, split = "both", retries = -1, satellites = true,
-                                                   mysql_ignore_errors = {"1213", "all"}}), "1.1.0"), "\n")
-   for _, name in ipairs({"mix", "items", "ebs", "carts", "seed", "split", "satellites", "retries", "mysql-ignore-errors=all", "db-ps-mode"}) do
+   local all = table.concat(
+      options.mistakes(
+         with({
+            mix = "x",
+            items = 5,
+            ebs = 1.5,
+            carts = 0,
+            seed = -1,
+            split = "both",
+            retries = -1,
+            satellites = true,
+            mysql_ignore_errors = { "1213", "all" },
+         }),
+         "1.1.0"
+      ),
+      "\n"
+   )
+   for _, name in ipairs({
+      "mix",
+      "items",
+      "ebs",
+      "carts",
+      "seed",
+      "split",
+      "satellites",
+      "retries",
+      "mysql-ignore-errors=all",
+      "db-ps-mode",
+   }) do
       check.contains(all, "--" .. name)
    end
 end)
 
-check.test("text statements need no particular sysbench", function()
-   check.equal(#options.mistakes(with({db_ps_mode = "disable"}), "1.1.0"), 0)
-end)
+check.test(
+   "text statements need no particular sysbench",
+   function() check.equal(#options.mistakes(with({ db_ps_mode = "disable" }), "1.1.0"), 0) end
+)
 
 check.test("defaults are good, and every option is documented", function()
-   local opt = {threads = 1}
+   local opt = { threads = 1 }
    for name, definition in pairs(options.DEFINITIONS) do
       opt[name] = definition[2]
       check.equal(#definition[1] > 10, true)
@@ -126,13 +178,13 @@ end)
 
 check.test("a run needs the database that was prepared", function()
    check.equal(#options.unprepared({}), 1)
-   check.equal(#options.unprepared({items = 1000}), 0)
-   check.equal(#options.unfit(OPT, {items = 1000, ebs = 1, carts = 2}), 0)
-   check.equal(#options.unfit(OPT, {items = 10000, ebs = 2, carts = 1}), 3)
+   check.equal(#options.unprepared({ items = 1000 }), 0)
+   check.equal(#options.unfit(OPT, { items = 1000, ebs = 1, carts = 2 }), 0)
+   check.equal(#options.unfit(OPT, { items = 10000, ebs = 2, carts = 1 }), 3)
 end)
 
 check.test("a condition that does not hold is named with its example, all are asked", function()
-   local parameters = {items = 1000, ebs = 1, customers = 2880, addresses = 5760, orders = 2592, carts = 10}
+   local parameters = { items = 1000, ebs = 1, customers = 2880, addresses = 5760, orders = 2592, carts = 10 }
    local said, asked = {}, 0
    local broken = conditions.run(parameters, function(query)
       asked = asked + 1

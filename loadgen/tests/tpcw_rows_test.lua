@@ -36,16 +36,25 @@ check.test("cardinalities of the specification", function()
 end)
 
 check.test("a tuple has a value for each column", function()
-   for name, tuple in pairs({country = rows.country(g, 9), author = rows.author(g, 9), item = rows.item(g, 9),
-                             address = rows.address(g, 9), customer = rows.customer(g, 9), orders = rows.order(g, 9).order,
-                             order_line = rows.order(g, 9).lines[1], cc_xacts = rows.order(g, 9).payment}) do
+   for name, tuple in pairs({
+      country = rows.country(g, 9),
+      author = rows.author(g, 9),
+      item = rows.item(g, 9),
+      address = rows.address(g, 9),
+      customer = rows.customer(g, 9),
+      orders = rows.order(g, 9).order,
+      order_line = rows.order(g, 9).lines[1],
+      cc_xacts = rows.order(g, 9).payment,
+   }) do
       check.equal(name .. #values(tuple), name .. columns(name))
    end
 end)
 
 check.test("a row depends on seed and number alone, not on what was made before", function()
    local other = rows.generator(1, sizes)
-   for number = 20, 1, -1 do rows.item(other, number) end
+   for number = 20, 1, -1 do
+      rows.item(other, number)
+   end
    check.equal(rows.item(other, 7), rows.item(g, 7))
    check.equal(rows.order(other, 7).payment, rows.order(g, 7).payment)
    check.equal(rows.item(rows.generator(2, sizes), 7) ~= rows.item(g, 7), true)
@@ -63,7 +72,9 @@ check.test("titles and authors have words that searches find, every author an it
       check.equal(tonumber(item[18]) >= 10 and tonumber(item[18]) <= 30, true)
       check.equal(item[18], item[19])
    end
-   for number = 1, sizes.items / 5 do check.equal(titles[words.digsyl(number, 7)], true) end
+   for number = 1, sizes.items / 5 do
+      check.equal(titles[words.digsyl(number, 7)], true)
+   end
    for author = 1, sizes.authors do
       check.equal(authors[author], true)
       check.contains(values(rows.author(g, author))[3], words.of_author(author, sizes.items))
@@ -72,7 +83,7 @@ end)
 
 check.test("related items are five others", function()
    for id = 1, 200 do
-      local item, seen = values(rows.item(g, id)), {[id] = true}
+      local item, seen = values(rows.item(g, id)), { [id] = true }
       for column = 8, 12 do
          local other = tonumber(item[column])
          check.equal(seen[other], nil)
@@ -100,7 +111,7 @@ check.test("customers are found by name and password made from their number", fu
 end)
 
 check.test("threads share the rows: each row once, whatever their number", function()
-   for _, threads in ipairs({1, 2, 3, 7}) do
+   for _, threads in ipairs({ 1, 2, 3, 7 }) do
       local seen, count = {}, 0
       for thread = 0, threads - 1 do
          load.each(2592, thread, threads, function(number)
@@ -116,7 +127,9 @@ end)
 check.test("statements are of bounded size, no row is lost", function()
    local sent, row = {}, "(" .. ("x"):rep(999) .. ")"
    local insert = batch.new("item", function(text) sent[#sent + 1] = text end)
-   for _ = 1, 1000 do insert:add(row) end
+   for _ = 1, 1000 do
+      insert:add(row)
+   end
    insert:finish()
    insert:finish()
    local found = 0

@@ -7,7 +7,7 @@ batch.__index = batch
 batch.MAX_BYTES = 262144
 
 function batch.new(name, send)
-   return setmetatable({prefix = "INSERT INTO " .. name .. " VALUES ", send = send, rows = {}, bytes = 0}, batch)
+   return setmetatable({ prefix = "INSERT INTO " .. name .. " VALUES ", send = send, rows = {}, bytes = 0 }, batch)
 end
 
 function batch:add(row)

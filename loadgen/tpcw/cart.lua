@@ -5,7 +5,7 @@
 local cart = {}
 
 cart.MAX_LINES = 100
-cart.MAX_PIECES = 10   -- so that an order never empties the stock of at least 10
+cart.MAX_PIECES = 10 -- so that an order never empties the stock of at least 10
 
 local function quantity_of(lines, item)
    for _, line in ipairs(lines) do
@@ -18,7 +18,7 @@ end
 function cart.added(lines, item)
    local quantity = quantity_of(lines, item)
    local full = quantity == 0 and #lines >= cart.MAX_LINES or quantity >= cart.MAX_PIECES
-   return full and {} or {{item = item, quantity = quantity + 1}}
+   return full and {} or { { item = item, quantity = quantity + 1 } }
 end
 
 -- New quantities for some of the lines, at least one; 0 takes a line out, but not the first. A single line keeps 1 to 10 pieces.
@@ -27,7 +27,7 @@ function cart.refreshed(lines, stream)
    local most = #lines == 1 and cart.MAX_PIECES or cart.MAX_PIECES - 1
    for n, line in ipairs(lines) do
       if stream:uniform(1, #lines - n + 1) <= wanted - #changes then
-         changes[#changes + 1] = {item = line.item, quantity = stream:uniform(n == 1 and 1 or 0, most)}
+         changes[#changes + 1] = { item = line.item, quantity = stream:uniform(n == 1 and 1 or 0, most) }
       end
    end
    return changes

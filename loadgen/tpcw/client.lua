@@ -26,7 +26,7 @@ local function carried_out(self, number, interaction)
       if not database.may_try_again(reason) then error(reason, 0) end
       self.db:recover(reason)
       if try < self.retries then self.observe("retried", number) end
-      self.random.state = drawn  -- the same interaction again, not another one
+      self.random.state = drawn -- the same interaction again, not another one
    end
    return false
 end

@@ -11,16 +11,24 @@ database.__index = database
 
 -- What opens a transaction: for splitting proxies (auto), or for one server (single). A single read needs none.
 local BEGIN = {
-   auto = {["read only"] = "START TRANSACTION READ ONLY", ["read write"] = "START TRANSACTION READ WRITE"},
-   single = {["read only"] = "BEGIN", ["read write"] = "BEGIN"},
+   auto = { ["read only"] = "START TRANSACTION READ ONLY", ["read write"] = "START TRANSACTION READ WRITE" },
+   single = { ["read only"] = "BEGIN", ["read write"] = "BEGIN" },
 }
 -- The client library's errors after which sysbench has connected anew: 2006, 2011, 2013, 2055.
-local LOST = {[2006] = true, [2011] = true, [2013] = true, [2055] = true}
+local LOST = { [2006] = true, [2011] = true, [2013] = true, [2055] = true }
 
 -- settings: {split = "auto" or "single", prepared = boolean, session_sql = statement or ""}
 function database.new(connection, settings)
-   local self = setmetatable({connection = connection, begins = BEGIN[settings.split], prepared = settings.prepared,
-                              session_sql = settings.session_sql, ready = {}}, database)
+   local self = setmetatable(
+      {
+         connection = connection,
+         begins = BEGIN[settings.split],
+         prepared = settings.prepared,
+         session_sql = settings.session_sql,
+         ready = {},
+      },
+      database
+   )
    session.begin(connection, self.session_sql)
    return self
 end
@@ -35,16 +43,17 @@ end
 
 -- Prepared when it is first needed.
 function database:statement(name)
-   if not self.ready[name] then
-      self.ready[name] = prepared.new(self.connection, statements.ALL[name])
-   end
+   if not self.ready[name] then self.ready[name] = prepared.new(self.connection, statements.ALL[name]) end
    return self.ready[name]
 end
 
 -- Executes; what it returns is fetched and dropped.
 function database:run(name, ...)
-   if self.prepared then self:statement(name):execute(...)
-   else self.connection:query(statements.text(name, ...)) end
+   if self.prepared then
+      self:statement(name):execute(...)
+   else
+      self.connection:query(statements.text(name, ...))
+   end
 end
 
 local function text_rows(connection, text)
@@ -63,9 +72,7 @@ function database:rows(name, ...)
    return statement:rows()
 end
 
-function database.may_try_again(reason)
-   return type(reason) == "table" and reason.errcode == sysbench.error.RESTART_EVENT
-end
+function database.may_try_again(reason) return type(reason) == "table" and reason.errcode == sysbench.error.RESTART_EVENT end
 
 -- Statements prepared on the old connection are gone with it.
 function database:renew()
@@ -76,9 +83,7 @@ function database:renew()
    session.begin(self.connection, self.session_sql)
 end
 
-local function roll_back(self)
-   self.connection:query("ROLLBACK")
-end
+local function roll_back(self) self.connection:query("ROLLBACK") end
 
 -- Behind an error: nothing of the transaction is left. (Error 1205 undoes one statement only; the next START TRANSACTION would
 -- commit the others.)

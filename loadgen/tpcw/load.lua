@@ -9,7 +9,7 @@ local schema = require("tpcw.schema")
 
 local load = {}
 
-local RANGE = 500  -- rows
+local RANGE = 500 -- rows
 
 -- Calls visit with the numbers of the rows in this thread's ranges. Pure.
 function load.each(count, thread, threads, visit)
@@ -22,8 +22,13 @@ end
 
 local function simple_tables(g)
    local scale = g.scale
-   return {{"country", scale.countries, rows.country}, {"author", scale.authors, rows.author}, {"item", scale.items, rows.item},
-           {"address", scale.addresses, rows.address}, {"customer", scale.customers, rows.customer}}
+   return {
+      { "country", scale.countries, rows.country },
+      { "author", scale.authors, rows.author },
+      { "item", scale.items, rows.item },
+      { "address", scale.addresses, rows.address },
+      { "customer", scale.customers, rows.customer },
+   }
 end
 
 local function fill(job, name, count, make)
@@ -50,8 +55,15 @@ end
 -- The numbers that run and check need to know of the load.
 function load.parameters(job)
    local scale = job.generator.scale
-   return {items = scale.items, ebs = scale.ebs, seed = job.generator.seed, carts = job.carts, customers = scale.customers,
-           addresses = scale.addresses, orders = scale.orders}
+   return {
+      items = scale.items,
+      ebs = scale.ebs,
+      seed = job.generator.seed,
+      carts = job.carts,
+      customers = scale.customers,
+      addresses = scale.addresses,
+      orders = scale.orders,
+   }
 end
 
 local function finish(job)

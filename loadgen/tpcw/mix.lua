@@ -7,6 +7,7 @@ local mix = {}
 mix.WHOLE = 10000
 
 -- {interaction, browsing, shopping, ordering}
+-- stylua: ignore
 local TABLE = {
    {"home",                  2900, 1600,  912},
    {"new_products",          1100,  500,   46},
@@ -23,22 +24,18 @@ local TABLE = {
    {"admin_request",           10,   10,   12},
    {"admin_confirm",            9,    9,   11},
 }
-local COLUMN = {browsing = 2, shopping = 3, ordering = 4}
+local COLUMN = { browsing = 2, shopping = 3, ordering = 4 }
 
-mix.NAMES = {}   -- the interactions in the specification's order
-mix.NUMBER = {}  -- and each one's place in it, from 1
+mix.NAMES = {} -- the interactions in the specification's order
+mix.NUMBER = {} -- and each one's place in it, from 1
 for number, row in ipairs(TABLE) do
    mix.NAMES[number] = row[1]
    mix.NUMBER[row[1]] = number
 end
 
-function mix.known(name)
-   return COLUMN[name] ~= nil
-end
+function mix.known(name) return COLUMN[name] ~= nil end
 
-function mix.weight(name, interaction)
-   return TABLE[mix.NUMBER[interaction]][COLUMN[name]]
-end
+function mix.weight(name, interaction) return TABLE[mix.NUMBER[interaction]][COLUMN[name]] end
 
 -- drawn: 1 to WHOLE.
 function mix.choose(name, drawn)

@@ -9,14 +9,12 @@ ffi.cdef("int usleep(unsigned int microseconds);")
 local phases = {}
 
 local NAME = "PHASES"
-local PLACES = 65536  -- more than the threads a process can have; memory that is never written is never taken
+local PLACES = 65536 -- more than the threads a process can have; memory that is never written is never taken
 local POLL_MICROSECONDS = 20000
 
 -- The script is loaded once before there are threads, and once in each of them.
 function phases.open()
-   if not shared.find(NAME) then
-      shared.create(NAME, PLACES * ffi.sizeof("int64_t"))
-   end
+   if not shared.find(NAME) then shared.create(NAME, PLACES * ffi.sizeof("int64_t")) end
 end
 
 local function all_came(places, threads, phase)

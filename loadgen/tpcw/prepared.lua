@@ -5,7 +5,7 @@
 
 local ffi = require("ffi")
 -- The beginning of sysbench's db_stmt_t (src/db_driver.h, 1.0.x), for the client library's own handle in it.
-ffi.cdef[[
+ffi.cdef [[
    typedef struct {
       void *connection; char *query; void *bound_param; unsigned int bound_param_len; void *bound_res; void *bound_res_len;
       char emulated; int counter; void *handle;
@@ -17,15 +17,15 @@ ffi.cdef[[
 local prepared = {}
 prepared.__index = prepared
 
-local MAX_TEXT = 512    -- bytes of a parameter
-local MAX_COLUMN = 512  -- bytes of a column
+local MAX_TEXT = 512 -- bytes of a parameter
+local MAX_COLUMN = 512 -- bytes of a column
 local FETCHED, NO_MORE = 0, 100
 
 local function parameters_of(statement, types)
    local parameters = {}
    for n = 1, #types do
-      parameters[n] = types:sub(n, n) == "i" and statement:bind_create(sysbench.sql.type.BIGINT) or
-         statement:bind_create(sysbench.sql.type.VARCHAR, MAX_TEXT)
+      parameters[n] = types:sub(n, n) == "i" and statement:bind_create(sysbench.sql.type.BIGINT)
+         or statement:bind_create(sysbench.sql.type.VARCHAR, MAX_TEXT)
    end
    if #types > 0 then statement:bind_param(unpack(parameters)) end
    return parameters
@@ -33,7 +33,7 @@ end
 
 function prepared.new(connection, definition)
    local statement = connection:prepare(definition[1])
-   return setmetatable({statement = statement, parameters = parameters_of(statement, definition[2])}, prepared)
+   return setmetatable({ statement = statement, parameters = parameters_of(statement, definition[2]) }, prepared)
 end
 
 function prepared:execute(...)
@@ -50,7 +50,7 @@ function prepared:bind_columns()
    self.columns = {}
    local binds = ffi.new("sql_bind[?]", self.width)
    for n = 1, self.width do
-      local column = {text = ffi.new("char[?]", MAX_COLUMN), length = ffi.new("unsigned long[1]"), null = ffi.new("char[1]")}
+      local column = { text = ffi.new("char[?]", MAX_COLUMN), length = ffi.new("unsigned long[1]"), null = ffi.new("char[1]") }
       local bind = binds[n - 1]
       bind.type, bind.buffer, bind.max_len = sysbench.sql.type.VARCHAR, column.text, MAX_COLUMN
       bind.data_len, bind.is_null = column.length, column.null
@@ -75,8 +75,6 @@ function prepared:rows()
    end
 end
 
-function prepared:close()
-   self.statement:close()
-end
+function prepared:close() self.statement:close() end
 
 return prepared

@@ -8,7 +8,7 @@ ffi.cdef("extern unsigned int sb_globals[];")
 
 local progress = {}
 
-local THREADS, REPORT_INTERVAL = 32, 34  -- where they are in sb_globals
+local THREADS, REPORT_INTERVAL = 32, 34 -- where they are in sb_globals
 local EVERY_SECOND = 1
 
 local function asked()

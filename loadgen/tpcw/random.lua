@@ -24,7 +24,7 @@ end
 -- purpose: a small integer, one for each kind of thing that is drawn.
 function random.stream(seed, purpose, number)
    local state = mixed(bxor(mixed(mixed(seed) + purpose), tobit(number)))
-   return setmetatable({state = state ~= 0 and state or 1}, Stream)
+   return setmetatable({ state = state ~= 0 and state or 1 }, Stream)
 end
 
 -- In [0, 1): Marsaglia's xorshift, never 0 as a state.
@@ -37,21 +37,13 @@ function Stream:unit()
    return (x % 4294967296) / 4294967296
 end
 
-function Stream:uniform(low, high)
-   return low + math.floor(self:unit() * (high - low + 1))
-end
+function Stream:uniform(low, high) return low + math.floor(self:unit() * (high - low + 1)) end
 
 -- The specification's NURand(A, x, y): some values are far more frequent than others.
-function Stream:nurand(a, low, high)
-   return bor(self:uniform(0, a), self:uniform(low, high)) % (high - low + 1) + low
-end
+function Stream:nurand(a, low, high) return bor(self:uniform(0, a), self:uniform(low, high)) % (high - low + 1) + low end
 
-function Stream:exponential(mean)
-   return -mean * math.log(1 - self:unit())
-end
+function Stream:exponential(mean) return -mean * math.log(1 - self:unit()) end
 
-function Stream:one_of(values)
-   return values[self:uniform(1, #values)]
-end
+function Stream:one_of(values) return values[self:uniform(1, #values)] end
 
 return random

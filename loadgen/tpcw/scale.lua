@@ -8,8 +8,8 @@ scale.COUNTRIES = 92
 local CUSTOMERS_PER_EB = 2880
 
 -- {up to this many, A}
-local CUSTOMER_A = {{9999, 1023}, {39999, 4095}, {159999, 16383}, {639999, 65535}, {2559999, 262143}, {math.huge, 1048575}}
-local ITEM_A = {{1000, 63}, {10000, 511}, {100000, 4095}, {1000000, 32767}, {math.huge, 524287}}
+local CUSTOMER_A = { { 9999, 1023 }, { 39999, 4095 }, { 159999, 16383 }, { 639999, 65535 }, { 2559999, 262143 }, { math.huge, 1048575 } }
+local ITEM_A = { { 1000, 63 }, { 10000, 511 }, { 100000, 4095 }, { 1000000, 32767 }, { math.huge, 524287 } }
 
 local function a_of(steps, count)
    for _, step in ipairs(steps) do

@@ -3,7 +3,7 @@
 -- Must never: be created while threads run (the environment has no lock).
 
 local ffi = require("ffi")
-ffi.cdef[[
+ffi.cdef [[
    void *calloc(size_t count, size_t size);
    int setenv(const char *name, const char *value, int overwrite);
    int getpid(void);

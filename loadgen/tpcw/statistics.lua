@@ -7,7 +7,7 @@ local ffi = require("ffi")
 local mix = require("tpcw.mix")
 local shared = require("tpcw.shared")
 
-ffi.cdef[[
+ffi.cdef [[
    typedef struct { double milliseconds; uint32_t count, errors, retries; uint32_t bucket[1024]; } loadgen_tpcw_figures;
    typedef struct { loadgen_tpcw_figures of[14]; } loadgen_tpcw_place;
 ]]
@@ -17,17 +17,13 @@ local statistics = {}
 local NAME = "STATISTICS"
 local INTERACTIONS = #mix.NAMES
 local BUCKETS = 1024
-local SHORTEST, LONGEST = 0.001, 100000  -- milliseconds; sysbench's own histogram has the same bounds and steps of 1.8 %
+local SHORTEST, LONGEST = 0.001, 100000 -- milliseconds; sysbench's own histogram has the same bounds and steps of 1.8 %
 local STEP = math.log(LONGEST / SHORTEST) / BUCKETS
-local QUANTILES = {p50 = 0.50, p90 = 0.90, p99 = 0.99}
+local QUANTILES = { p50 = 0.50, p90 = 0.90, p99 = 0.99 }
 
-function statistics.create(threads)
-   shared.create(NAME, (threads + 2) * ffi.sizeof("loadgen_tpcw_place"))
-end
+function statistics.create(threads) shared.create(NAME, (threads + 2) * ffi.sizeof("loadgen_tpcw_place")) end
 
-function statistics.find(threads)
-   return {places = ffi.cast("loadgen_tpcw_place *", shared.find(NAME)), threads = threads}
-end
+function statistics.find(threads) return { places = ffi.cast("loadgen_tpcw_place *", shared.find(NAME)), threads = threads } end
 
 local function bucket_of(milliseconds)
    local number = math.floor(math.log(math.max(milliseconds, SHORTEST) / SHORTEST) / STEP)
@@ -96,7 +92,7 @@ end
 
 -- Latencies are missing where nothing was completed.
 local function readable(figures)
-   local found = {count = figures.count, errors = figures.errors, retries = figures.retries}
+   local found = { count = figures.count, errors = figures.errors, retries = figures.retries }
    if figures.count > 0 then
       found.avg = figures.milliseconds / figures.count
       for name, share in pairs(QUANTILES) do
@@ -112,7 +108,7 @@ function statistics.progress(all)
    for number = 0, INTERACTIONS - 1 do
       add_counts(sum, fresh.of[number], 1)
    end
-   return {count = sum.count, errors = sum.errors, retries = sum.retries}
+   return { count = sum.count, errors = sum.errors, retries = sum.retries }
 end
 
 -- Since the run's start or the last summary: of all interactions, and of each by its name.
@@ -123,7 +119,7 @@ function statistics.summary(all)
       add_all(sum, figures, 1)
       each[name] = readable(figures)
    end
-   return {overall = readable(sum), each = each}
+   return { overall = readable(sum), each = each }
 end
 
 return statistics

@@ -1,4 +1,5 @@
 """What an operator sees of the stack from outside: ports, health checks, limits, and no secret anywhere."""
+
 import glob
 import json
 import os
@@ -33,11 +34,11 @@ def test_only_front_door_gate_and_status_are_published_on_loopback(stack, config
     assert config["proxysql"]["environment"]["PROXYSQL_LISTEN"] == f"127.0.0.1:{stack.front_port}"
 
 
-@pytest.mark.parametrize("dockerfile", ["Dockerfile", "Dockerfile.packages"])
+@pytest.mark.parametrize("dockerfile", ["gtid-gate/Dockerfile", "bin/packages/gtid-gate.Dockerfile"])
 def test_the_gates_image_names_every_port_that_it_listens_on(dockerfile):
     root = pathlib.Path(containers.ROOT)
     listens = set(re.findall(r"^\| `GATE_\w*LISTEN` .*:(\d+) \|$", (root / "README.md").read_text(), re.MULTILINE))
-    exposed = re.search(r"^EXPOSE (.*)$", (root / "gtid-gate" / dockerfile).read_text(), re.MULTILINE)[1].split()
+    exposed = re.search(r"^EXPOSE (.*)$", (root / dockerfile).read_text(), re.MULTILINE)[1].split()
     assert len(listens) == 3 and set(exposed) == listens
 
 
@@ -86,11 +87,16 @@ def test_secrets_are_closed_to_other_users_of_the_host(stack):
 
 def test_no_secret_in_inspect_arguments_environment_or_logs(stack, secret_values):
     ids = stack.compose("ps", "--all", "-q").stdout.split()
-    places = {"docker inspect": containers.run("docker", "inspect", *ids).stdout, "logs": stack.logs(),
-              "compose config": stack.compose("config").stdout}
+    places = {
+        "docker inspect": containers.run("docker", "inspect", *ids).stdout,
+        "logs": stack.logs(),
+        "compose config": stack.compose("config").stdout,
+    }
     for service in stack.compose("ps", "--services").stdout.split():
-        pids = [line.split()[0] for line in
-                containers.run("docker", "top", containers.inspect(service)["Id"], "-eo", "pid,comm").stdout.splitlines()[1:]]
+        pids = [
+            line.split()[0]
+            for line in containers.run("docker", "top", containers.inspect(service)["Id"], "-eo", "pid,comm").stdout.splitlines()[1:]
+        ]
         for pid in pids:
             for file in ("cmdline", "environ"):
                 try:
@@ -105,8 +111,10 @@ def test_no_secret_in_inspect_arguments_environment_or_logs(stack, secret_values
 
 
 def test_each_service_sees_only_its_own_secrets(stack):
-    seen = {service: set(stack.compose("exec", "-T", service, "ls", "/run/secrets").stdout.split())
-            for service in ("master", "satellite-1", "capture", "applier-1", "gate")}
+    seen = {
+        service: set(stack.compose("exec", "-T", service, "ls", "/run/secrets").stdout.split())
+        for service in ("master", "satellite-1", "capture", "applier-1", "gate")
+    }
     assert seen["gate"] == {"gate_password"}
     assert seen["capture"] == {"capture_password", "log_writer_password", "log_reader_password"}
     assert seen["applier-1"] == {"applier_password", "log_reader_password"}

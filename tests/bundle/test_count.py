@@ -1,4 +1,5 @@
 """The closing line of `make test` counts what ran, and nothing that did not."""
+
 import pytest
 
 import count
@@ -12,12 +13,15 @@ def counted(tmp_path):
         for name, xml in dict(reports).items():
             (tmp_path / name).write_text(xml)
         return count.count(kind, status, str(log), str(tmp_path))
+
     return run
 
 
 def test_cargo_sums_over_its_binaries_and_names_what_failed(counted):
-    text = ("test a::b ... ok\ntest result: ok. 3 passed; 0 failed; 1 ignored; 0 measured\n"
-            "test c ... FAILED\ntest result: FAILED. 1 passed; 1 failed; 0 ignored\n")
+    text = (
+        "test a::b ... ok\ntest result: ok. 3 passed; 0 failed; 1 ignored; 0 measured\n"
+        "test c ... FAILED\ntest result: FAILED. 1 passed; 1 failed; 0 ignored\n"
+    )
     assert counted("cargo", 101, text) == ((4, 1, 1), ["c"])
 
 

@@ -1,5 +1,6 @@
 """What an operator with another machine gets from `make layout`: cores without overlap where there are enough, their own
 wishes kept, and every mistake at once. The machine is made up: lscpu and taskset are replaced on PATH."""
+
 import itertools
 import os
 import re
@@ -26,10 +27,12 @@ def layout(tmp_path):
         tool("lscpu", f"cat <<'END'\n# CPU,Core,Socket,Node\n{rows}\nEND")
         tool("taskset", "exit 0")
         override = tmp_path / "override.yml"
-        done = containers.run("mysql-satellite/layout", check=False, env={
-            "PATH": f"{tools}:{os.environ['PATH']}", "OVERRIDE_FILE": str(override), **settings})
+        done = containers.run(
+            "mysql-satellite/layout", check=False, env={"PATH": f"{tools}:{os.environ['PATH']}", "OVERRIDE_FILE": str(override), **settings}
+        )
         found = {match[1]: cores_of(match[2]) for match in map(LINE.match, done.stdout.splitlines()) if match}
         return done.returncode, found, done.stdout, done.stderr, override
+
     return run
 
 
@@ -99,8 +102,9 @@ def test_the_override_file_is_valid_compose(layout, satellites, monkeypatch):
     status, groups, _, err, override = layout(16, SATELLITES=str(satellites), SATELLITE_MEMORY="1g", SATELLITE_TMPFS="256m")
     assert status == 0, err
     assert len([name for name in groups if name.startswith("satellite-")]) == satellites
-    done = containers.run("docker", "compose", "-f", "docker-compose.yml", "-f", str(override), "config", "--services",
-                          env={"COMPOSE_FILE": ""})
+    done = containers.run(
+        "docker", "compose", "-f", "docker-compose.yml", "-f", str(override), "config", "--services", env={"COMPOSE_FILE": ""}
+    )
     services = set(done.stdout.split())
     for number in range(1, satellites + 1):
         assert {f"satellite-{number}", f"applier-{number}"} <= services
@@ -111,12 +115,35 @@ def test_the_override_file_is_valid_compose(layout, satellites, monkeypatch):
 
 def test_every_mistake_is_reported_at_once(layout):
     status, _, _, err, override = layout(
-        4, SATELLITES="0", SATELLITE_TMPFS="4g", MASTER_MEMORY="lots", GATE_PORT="99999x", STATUS_PORT=os.environ["FRONT_PORT"],
-        MASTER_CPUS="7", GATE_CPUS="1..2", GATE_WAIT_MS="soon", BIND_ADDRESS="everywhere", SOCKET_DIR="here",
-        GATE_CONSISTENCY="stong", GATE_AFTER_WAIT="retry")
+        4,
+        SATELLITES="0",
+        SATELLITE_TMPFS="4g",
+        MASTER_MEMORY="lots",
+        GATE_PORT="99999x",
+        STATUS_PORT=os.environ["FRONT_PORT"],
+        MASTER_CPUS="7",
+        GATE_CPUS="1..2",
+        GATE_WAIT_MS="soon",
+        BIND_ADDRESS="everywhere",
+        SOCKET_DIR="here",
+        GATE_CONSISTENCY="stong",
+        GATE_AFTER_WAIT="retry",
+    )
     assert status == 64
-    for name in ("SATELLITES", "SATELLITE_MEMORY", "MASTER_MEMORY", "GATE_PORT", "STATUS_PORT", "MASTER_CPUS", "GATE_CPUS",
-                 "GATE_WAIT_MS", "GATE_CONSISTENCY", "GATE_AFTER_WAIT", "BIND_ADDRESS", "SOCKET_DIR"):
+    for name in (
+        "SATELLITES",
+        "SATELLITE_MEMORY",
+        "MASTER_MEMORY",
+        "GATE_PORT",
+        "STATUS_PORT",
+        "MASTER_CPUS",
+        "GATE_CPUS",
+        "GATE_WAIT_MS",
+        "GATE_CONSISTENCY",
+        "GATE_AFTER_WAIT",
+        "BIND_ADDRESS",
+        "SOCKET_DIR",
+    ):
         assert f"setting: {name}=" in err, f"{name} is not among the mistakes:\n{err}"
     assert not override.exists(), "nothing is written when something is wrong"
 

@@ -1,11 +1,12 @@
 """What `make` offers, and what it refuses."""
+
 import re
 
 from support import compose as containers
 
 
 def test_help_lists_every_target_with_one_line():
-    makefile = (containers.ROOT + "/Makefile")
+    makefile = containers.ROOT + "/Makefile"
     with open(makefile) as file:
         targets = re.search(r"^\.PHONY: (.*)$", file.read(), re.MULTILINE)[1].split()
     lines = containers.run("make", "-s", "help").stdout.splitlines()

@@ -3,6 +3,7 @@
 In: the running stack; root and a loop device. Out: the same log on a small file system, and back again. Must never: fill a disk that
 anything else uses, lose the log on the way, or leave a mount behind.
 """
+
 import contextlib
 import datetime
 import os
@@ -82,5 +83,8 @@ class Disk:
 
     def await_refusal(self, deadline_s):
         """Until Kafka has said that the disk is full."""
-        wait_for(lambda: "No space left on device" in containers.compose("logs", "--no-color", "--since", self.since, "kafka").stdout,
-                 deadline_s, "Kafka to find its disk full")
+        wait_for(
+            lambda: "No space left on device" in containers.compose("logs", "--no-color", "--since", self.since, "kafka").stdout,
+            deadline_s,
+            "Kafka to find its disk full",
+        )

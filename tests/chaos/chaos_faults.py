@@ -3,6 +3,7 @@
 In: the running stack under load, a source of randomness. Out: something broken, and nothing left broken by us at the end. Must never: use
 `docker kill`, which switches the restart policy off, or touch anything outside the test stack.
 """
+
 import contextlib
 import os
 import threading
@@ -25,6 +26,7 @@ COMMITS = 20
 class Fault:
     """do(stack, load, choose) -> what exactly it did. bound_s: from its end until all serve and have everything.
     rebuilds: none (continues where it was), some (can only clone again), any."""
+
     name: str
     bound_s: int
     rebuilds: str
@@ -38,6 +40,7 @@ def fault(name, bound_s, rebuilds="none"):
     def keep(do):
         FAULTS[name] = Fault(name, bound_s, rebuilds, do)
         return do
+
     return keep
 
 
@@ -64,6 +67,7 @@ def killed(stack, service, process):
 
 
 # --- processes -------------------------------------------------------------------------------------------------------
+
 
 @fault("kill applier", 30)
 def kill_applier(stack, load, choose):
@@ -180,6 +184,7 @@ def kill_gate(stack, load, choose):
 
 # --- disks and logs --------------------------------------------------------------------------------------------------
 
+
 @fault("fill Kafka's disk", 90)
 def fill_kafka_disk(stack, load, choose):
     """Full until a few commits could not be written to the log; then there is room again."""
@@ -229,6 +234,7 @@ def expire_log(stack, load, choose):
 
 # --- what people do --------------------------------------------------------------------------------------------------
 
+
 @fault("edit a row of a satellite", 90, "some")
 def edit_row(stack, load, choose):
     """A row that is not there any more, or already there, when the master's change arrives."""
@@ -260,8 +266,11 @@ def idle_reader(stack, load, choose):
     """Readers that keep the table open on every satellite; the change must not wait for them for ever."""
     with contextlib.ExitStack() as readers:
         for service in stack.satellites:
-            connection = readers.enter_context(contextlib.closing(pymysql.connect(
-                host=containers.address(service), user="app", password=stack.password("app"), autocommit=True)))
+            connection = readers.enter_context(
+                contextlib.closing(
+                    pymysql.connect(host=containers.address(service), user="app", password=stack.password("app"), autocommit=True)
+                )
+            )
             cursor = connection.cursor()
             cursor.execute("START TRANSACTION READ ONLY")
             cursor.execute("SELECT COUNT(*) FROM app.chaos_counters")
@@ -270,4 +279,3 @@ def idle_reader(stack, load, choose):
         caught_up(stack, 40)
     stack.sql("master", f"ALTER TABLE app.chaos_counters DROP COLUMN {column}")
     return "ALTER on app.chaos_counters"
-

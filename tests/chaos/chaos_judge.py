@@ -3,6 +3,7 @@
 In: the stack, the load, which satellites were there before. Out: seconds until all served again, rebuilds; or Broken, with the kind of
 check that failed. Must never: pass a satellite that serves and differs, or wait longer than the fault's bound.
 """
+
 import datetime
 import re
 import time
@@ -82,13 +83,16 @@ class Judge:
 
     def gtids(self):
         addresses = [f"{service}:3306" for service in self.stack.satellites]
-        done = self.stack.compose("run", "--rm", "--no-deps", "-T", "-e", "VERIFY_TIMEOUT_S=20", "capture", "verify", *addresses, check=False)
+        done = self.stack.compose(
+            "run", "--rm", "--no-deps", "-T", "-e", "VERIFY_TIMEOUT_S=20", "capture", "verify", *addresses, check=False
+        )
         if done.returncode != 0:
             raise Broken("gtid", done.stdout + done.stderr)
 
     def _rows(self):
-        done = containers.run("mysql-satellite/compare", "master", *self.stack.satellites, check=False, timeout=400,
-                              env={"COMPARE_TIMEOUT_S": "20"})
+        done = containers.run(
+            "mysql-satellite/compare", "master", *self.stack.satellites, check=False, timeout=400, env={"COMPARE_TIMEOUT_S": "20"}
+        )
         if done.returncode != 0:
             raise Broken("differs", done.stdout + done.stderr)
 

@@ -3,6 +3,7 @@
 In: the running stack, how to connect. Out: ids whose commit was acknowledged; a pause in which nothing is written. Must never: call a
 commit acknowledged whose answer did not arrive.
 """
+
 import contextlib
 import itertools
 import threading
@@ -22,10 +23,11 @@ class ChaosLoad(Writers):
 
     def __init__(self, stack, connect=None, threads=3, updates=True):
         for statement in (
-                "CREATE TABLE IF NOT EXISTS app.chaos_counters (id INT PRIMARY KEY, n BIGINT NOT NULL, note VARCHAR(64))",
-                "CREATE TABLE IF NOT EXISTS app.chaos_documents (id BIGINT, d JSON)",
-                "INSERT IGNORE INTO app.chaos_counters WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < "
-                f"{COUNTERS}) SELECT i, 0, '' FROM s"):
+            "CREATE TABLE IF NOT EXISTS app.chaos_counters (id INT PRIMARY KEY, n BIGINT NOT NULL, note VARCHAR(64))",
+            "CREATE TABLE IF NOT EXISTS app.chaos_documents (id BIGINT, d JSON)",
+            "INSERT IGNORE INTO app.chaos_counters WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < "
+            f"{COUNTERS}) SELECT i, 0, '' FROM s",
+        ):
             stack.sql("master", statement)
         super().__init__(stack, connect or stack.gate_connect, threads)
         self._updates = updates
@@ -51,7 +53,9 @@ class ChaosLoad(Writers):
         if self._updates and number % 3 == 0:
             cursor.execute("UPDATE app.chaos_counters SET n = n + 1, note = %s WHERE id = %s", (f"by {number}", number % COUNTERS + 1))
         if self._updates and number % 7 == 0:
-            cursor.execute("INSERT INTO app.chaos_documents VALUES (%s, JSON_OBJECT('n', %s, 'list', JSON_ARRAY(1, 2.5, NULL)))", (number, number))
+            cursor.execute(
+                "INSERT INTO app.chaos_documents VALUES (%s, JSON_OBJECT('n', %s, 'list', JSON_ARRAY(1, 2.5, NULL)))", (number, number)
+            )
         cursor.execute("COMMIT")
 
     @contextlib.contextmanager

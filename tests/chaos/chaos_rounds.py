@@ -4,6 +4,7 @@ usage (by tests/run chaos): chaos_rounds.py   with MINUTES (10), SEED (random), 
 In: the test stack. Out: one line per round; exit status 0 if every round held, 1 at the first that did not, with the stack's portrait
 in .state/test/chaos.txt. Must never: go on after a broken round, or hide the seed that leads to it again.
 """
+
 import os
 import random
 import sys

@@ -1,4 +1,5 @@
 """Whatever fails: the short version of `make chaos`; and that each kind of check catches what it is there for."""
+
 import os
 
 import pytest
@@ -25,6 +26,7 @@ def test_whatever_fails_nothing_is_lost_and_all_are_equal_again(stack, capsys):
     def say(line):
         with capsys.disabled():
             print(line, flush=True)
+
     say(f"\nchaos: SEED={seed}")
     with Rounds(stack, seed, say) as rounds:
         rounds.run(possible_faults(SHORT_FAULTS), 0, at_least=SHORT_ROUNDS)
@@ -47,6 +49,7 @@ def judged(stack):
                     judge.settle(30)
                 (ask or Judge.right)(judge)
         return broken.value
+
     yield run
     for service in spoilt:
         stack.recreate(service)
@@ -81,10 +84,14 @@ def test_rows_that_differ_are_found(stack, judged):
     def some_left_out():
         """What goes raw, as long as Debezium is not ready, comes whole."""
         first = next(firsts)
-        stack.sql("master", f"INSERT INTO app.left_out WITH RECURSIVE s (i) AS (SELECT {first} UNION ALL SELECT i + 1 FROM s WHERE i < {first + 49}) SELECT i FROM s")
+        stack.sql(
+            "master",
+            f"INSERT INTO app.left_out WITH RECURSIVE s (i) AS (SELECT {first} UNION ALL SELECT i + 1 FROM s WHERE i < {first + 49}) SELECT i FROM s",
+        )
         stack.await_satellites(60)
         count = "SELECT COUNT(*) FROM app.left_out"
         return stack.sql("satellite-1", count) != stack.sql("master", count)
+
     stack.wait_for(some_left_out, 90, "rows to be left out on satellite-1")
     broken = judged("applier-1", {}, ask=Judge.right)
     assert broken.kind == "differs" and "app.left_out" in str(broken), broken

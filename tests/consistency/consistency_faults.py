@@ -4,6 +4,7 @@ In: the running stack, a run to tell of each fault, a seed. Out: processes stopp
 Must never: leave a process stopped, signal a process that is not the stack's (hence pidfds), or go on to the next kill
 before the stack has recovered from the one before.
 """
+
 import contextlib
 import os
 import random
@@ -38,8 +39,7 @@ class Faults:
     @contextlib.contextmanager
     def slowing(self):
         """Appliers stopped for 50 to 500 ms each, one after the other, for as long as the context lasts."""
-        threads = [threading.Thread(target=self._slow, args=(service, random.Random(self.random.random())))
-                   for service in APPLIERS]
+        threads = [threading.Thread(target=self._slow, args=(service, random.Random(self.random.random()))) for service in APPLIERS]
         for thread in threads:
             thread.start()
         try:

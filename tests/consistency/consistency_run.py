@@ -3,6 +3,7 @@
 In: the running stack, flags. Out: its report, its summary, its exit status; it is told of every fault. Must never:
 outlive the test.
 """
+
 import contextlib
 import json
 import os
@@ -20,9 +21,15 @@ DATABASE = USER = "app"
 def go(*arguments, directory=HERE, timeout=280):
     """Runs the go command; installs Debian's where there is none."""
     if shutil.which("go") is None:
-        containers.run("bash", "-euc", "me=consistency; . .ci/lib.sh; need_tools go=golang-go", timeout=600)
-    done = subprocess.run(["go", *arguments], cwd=directory, text=True, capture_output=True, timeout=timeout,
-                          env={**os.environ, "GOFLAGS": "-buildvcs=false -mod=readonly", "GOMAXPROCS": "2"})
+        containers.run("bash", "-euc", "me=consistency; . bin/lib.sh; need_tools go=golang-go", timeout=600)
+    done = subprocess.run(
+        ["go", *arguments],
+        cwd=directory,
+        text=True,
+        capture_output=True,
+        timeout=timeout,
+        env={**os.environ, "GOFLAGS": "-buildvcs=false -mod=readonly", "GOMAXPROCS": "2"},
+    )
     assert done.returncode == 0, f"go {' '.join(arguments)}:\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
@@ -44,9 +51,17 @@ class Run:
         password.chmod(0o600)
         servers = [f"-server={hardware_address(service)}={service}" for service in ("master", *stack.satellites)]
         self.command = [
-            str(binary), f"-gate={stack.host}:{stack.gate_port}", f"-master={containers.address('master')}:3306",
-            f"-user={USER}", f"-password-file={password}", f"-database={DATABASE}", f"-report={self.report_file}", "-faults",
-            *servers, *(f"-{flag.replace('_', '-')}={value}" for flag, value in flags.items())]
+            str(binary),
+            f"-gate={stack.host}:{stack.gate_port}",
+            f"-master={containers.address('master')}:3306",
+            f"-user={USER}",
+            f"-password-file={password}",
+            f"-database={DATABASE}",
+            f"-report={self.report_file}",
+            "-faults",
+            *servers,
+            *(f"-{flag.replace('_', '-')}={value}" for flag, value in flags.items()),
+        ]
         self.lines = []
         self.summary = self.status = None
         self._telling = threading.Lock()
@@ -56,8 +71,7 @@ class Run:
         return "".join(self.lines)
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True)
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.follower = threading.Thread(target=lambda: self.lines.extend(self.process.stdout))
         self.follower.start()
         wait_for(lambda: "ready\n" in self.lines or not self.runs(), 120, "the program to begin")

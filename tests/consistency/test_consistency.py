@@ -4,6 +4,7 @@ The program beside (main.go) writes, reads and judges; here it is built and run,
 program must find stale reads once the gate's freshness check is off: else it would prove nothing. What it judges without
 a stack is tested by its own tests (tests/lib/checks.sh: check_checker).
 """
+
 import os
 import random
 import re
@@ -43,8 +44,7 @@ def seed():
 def test_every_acknowledged_commit_is_seen_at_once_whatever_fails(stack, binary, seed, capsys):
     stack.await_satellites()
     rebuilds, starts = ready_events(stack), started(stack)
-    with Run(stack, binary, "strong", seed=seed, checks=CHECKS, satellite_share=SATELLITES_GOAL,
-             duration="60s", limit="360s") as run:
+    with Run(stack, binary, "strong", seed=seed, checks=CHECKS, satellite_share=SATELLITES_GOAL, duration="60s", limit="360s") as run:
         faults = Faults(stack, run, seed)
         with faults.slowing():
             for disturb in plan(faults):
@@ -69,12 +69,16 @@ def test_every_acknowledged_commit_is_seen_at_once_whatever_fails(stack, binary,
 def test_each_level_keeps_its_promise_whatever_fails(stack, binary, seed, capsys):
     """Readers at one level each, and such that alternate between two on one connection."""
     stack.await_satellites()
-    with Run(stack, binary, "levels", seed=seed, levels=",".join(LEVELS), checks_per_level=CHECKS_PER_LEVEL, duration="40s",
-             limit="300s") as run:
+    with Run(
+        stack, binary, "levels", seed=seed, levels=",".join(LEVELS), checks_per_level=CHECKS_PER_LEVEL, duration="40s", limit="300s"
+    ) as run:
         faults = Faults(stack, run, seed)
         with faults.slowing():
-            for disturb in (lambda: faults.kill_satellites("satellite-1"), lambda: faults.kill_java("kill-applier", "applier-2"),
-                            lambda: faults.kill_java("kill-capture", "capture")):
+            for disturb in (
+                lambda: faults.kill_satellites("satellite-1"),
+                lambda: faults.kill_java("kill-applier", "applier-2"),
+                lambda: faults.kill_java("kill-capture", "capture"),
+            ):
                 assert run.runs(), run.report
                 disturb()
                 faults.breathe()
@@ -97,9 +101,16 @@ def broken_gate(stack):
     stack.recreate("gate")
 
 
-@pytest.mark.parametrize("broken,levels,violation", [
-    ("freshness", ("strong",), "stale"), ("own_changes", ("session",), "own_write_missed"),
-    ("seen", ("strong", "session"), "regressed"), ("bound", ("bounded:100",), "too_old"), ("snapshot", ("strong",), "shifted")])
+@pytest.mark.parametrize(
+    "broken,levels,violation",
+    [
+        ("freshness", ("strong",), "stale"),
+        ("own_changes", ("session",), "own_write_missed"),
+        ("seen", ("strong", "session"), "regressed"),
+        ("bound", ("bounded:100",), "too_old"),
+        ("snapshot", ("strong",), "shifted"),
+    ],
+)
 def test_a_gate_that_breaks_one_promise_is_caught(stack, broken_gate, binary, seed, capsys, broken, levels, violation):
     stack.await_satellites()
     broken_gate(broken)

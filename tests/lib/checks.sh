@@ -9,22 +9,33 @@ shell_scripts() {
   done
 }
 
-check_style() { check_shell; check_python; check_lua; check_java; }
+check_style() {
+  check_shell
+  check_python
+  check_lua
+  check_java
+}
+
+shell_layout=(-i 2 -ci -bn -sr)
 
 check_shell() {
-  need_tools shellcheck=shellcheck
+  need_tools shellcheck=shellcheck shfmt=shfmt
   local scripts
   mapfile -t scripts < <(shell_scripts)
+  suite shell-format command 120 '' shfmt "${shell_layout[@]}" -d "${scripts[@]}"
   suite shellcheck command 300 '' shellcheck -x "${scripts[@]}"
 }
 
 check_python() {
   python_environment
+  suite python-format command 120 '' "$venv/bin/ruff" format --no-cache --diff .
   suite ruff command 120 '' "$venv/bin/ruff" check --no-cache .
 }
 
 check_lua() {
   need_tools luacheck=lua-check
+  lua_formatter
+  suite lua-format command 120 '' "$test_state/lua-format/node_modules/.bin/stylua" --check loadgen
   suite luacheck command 120 '' luacheck --no-color --quiet loadgen
 }
 
@@ -36,7 +47,13 @@ check_java() {
 
 # format_sources: rewrites what the checks above would refuse for its layout.
 format_sources() {
-  need_tools mvn=maven javac=openjdk-17-jdk-headless
+  mkdir -p "$test_state"
+  need_tools mvn=maven javac=openjdk-17-jdk-headless shfmt=shfmt
+  python_environment
+  lua_formatter
+  shell_scripts | xargs shfmt "${shell_layout[@]}" -w
+  "$venv/bin/ruff" format --no-cache -q .
+  "$test_state/lua-format/node_modules/.bin/stylua" loadgen
   mvn -B -ntp -q -f cdc-applier/pom.xml formatter:format
   pinned_rust
   (cd gtid-gate && cargo fmt && cd fuzz && cargo fmt)
@@ -52,7 +69,10 @@ gate_style() {
 
 gate_tests() { suite gtid-gate cargo 1800 '' env -C gtid-gate cargo test --locked --no-fail-fast; }
 
-check_gate() { gate_style; gate_tests; }
+check_gate() {
+  gate_style
+  gate_tests
+}
 
 # check_fuzz_targets: that they compile; `make fuzz` runs them. With what was compiled for the gate, and without libFuzzer itself, for
 # which a library that is not there stands: nothing is linked.

@@ -16,15 +16,20 @@ python_environment() {
 }
 
 # node_environment: the pinned drivers of Node, installed once.
-node_environment() {
-  local drivers=tests/stack/clients/node place=$test_state/node
+node_environment() { npm_packages tests/stack/clients/node "$test_state/node"; }
+
+# lua_formatter: stylua, which npm has as a binary, installed once.
+lua_formatter() { npm_packages tests/lib/lua-format "$test_state/lua-format"; }
+
+# npm_packages LOCK PLACE: what the package-lock.json in folder LOCK names, installed in folder PLACE.
+npm_packages() {
   need_tools node=nodejs npm=npm
-  cmp -s "$drivers/package-lock.json" "$place/installed" && return 0
-  rm -rf "$place"
-  mkdir -p "$place"
-  cp "$drivers/package.json" "$drivers/package-lock.json" "$place"
+  cmp -s "$1/package-lock.json" "$2/installed" && return 0
+  rm -rf "$2"
+  mkdir -p "$2"
+  cp "$1/package.json" "$1/package-lock.json" "$2"
   # A request that got lost is made again at once: npm's own defaults wait minutes.
-  timeout 300 npm ci --prefix "$place" --ignore-scripts --no-audit --no-fund --silent --fetch-timeout=30000 --fetch-retries=5 \
+  timeout 300 npm ci --prefix "$2" --ignore-scripts --no-audit --no-fund --silent --fetch-timeout=30000 --fetch-retries=5 \
     --fetch-retry-mintimeout=500 --fetch-retry-maxtimeout=5000
-  cp "$drivers/package-lock.json" "$place/installed"
+  cp "$1/package-lock.json" "$2/installed"
 }

@@ -4,7 +4,7 @@
 # make_images: all of them, once. The gate without lto, which makes it quicker and takes minutes.
 make_images() {
   export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
-  suite images command 2400 '' .ci/images
+  suite images command 2400 '' bin/images
 }
 
 # use_stack NAME: from here on, in this process.
@@ -20,7 +20,7 @@ on_stack() {
   use_stack "$1"
   shift
   export UP_IMAGES=keep
-  suite "up-$name" command 900 '' .ci/up
+  suite "up-$name" command 900 '' bin/up
   began=$(elapsed)
   progress "$name ..."
   launch "$log" 3000 env -C tests "$venv/bin/python" -m pytest -v --junit-xml="$test_state/reports/$name/pytest.xml" "$@"
@@ -41,7 +41,11 @@ remove_stack() (
   mkdir -p "$TEST_STATE"
   echo 'services: {}' > "$OVERRIDE_FILE"
   docker compose --profile '*' down --volumes --remove-orphans --timeout 20 > "$logs/down-$1.log" 2>&1 \
-    || { progress "removing the stack failed:"; tail -n 20 "$logs/down-$1.log"; exit 1; }
+    || {
+      progress "removing the stack failed:"
+      tail -n 20 "$logs/down-$1.log"
+      exit 1
+    }
   rm -rf "$SECRETS_DIR"
 )
 

@@ -9,14 +9,18 @@ declare -A groups=()
 export TESTS_BEGAN=${TESTS_BEGAN:-$(date +%s)}
 
 elapsed() { echo $(($(date +%s) - TESTS_BEGAN)); }
-progress() { local s; s=$(elapsed); printf 'tests: [%02d:%02d] %s\n' $((s / 60)) $((s % 60)) "$*"; }
+progress() {
+  local s
+  s=$(elapsed)
+  printf 'tests: [%02d:%02d] %s\n' $((s / 60)) $((s % 60)) "$*"
+}
 
 # launch LOG SECONDS COMMAND...: in a process group of its own, so that all of it can be ended; sets `launched`. Whatever hangs ends in time
 # for the whole run to stay within an hour.
 launch() {
   local log=$1 seconds=$2 left=$((3400 - $(elapsed)))
   shift 2
-  (( seconds < left )) || seconds=$(( left > 1 ? left : 1 ))
+  ((seconds < left)) || seconds=$((left > 1 ? left : 1))
   setsid timeout --kill-after=30 "$seconds" "$@" > "$log" 2>&1 < /dev/null &
   launched=$!
   groups[$launched]=yes
@@ -27,7 +31,7 @@ launch() {
 await() {
   local pid=$1 label=$2 log=$3 since=$SECONDS status=0
   while kill -0 "$pid" 2> /dev/null; do
-    if (( SECONDS - since >= 60 )) && [[ -z ${quiet:-} ]]; then
+    if ((SECONDS - since >= 60)) && [[ -z ${quiet:-} ]]; then
       since=$SECONDS
       progress "$label: $(tail -n 1 "$log" | cut -c 1-150)"
     fi
@@ -41,7 +45,10 @@ await() {
 # record NAME KIND STATUS LOG SECONDS [REPORTS]: counts what a suite did; says which tests failed, with the end of the log.
 record() {
   local name=$1 kind=$2 status=$3 log=$4 seconds=$5 line
-  line=$(python3 tests/count.py suite "$name" "$kind" "$status" "$log" "${6:-}" 2> "$logs/$name.failed") || { line=$name$'\t0\t1\t0'; status=1; }
+  line=$(python3 tests/count.py suite "$name" "$kind" "$status" "$log" "${6:-}" 2> "$logs/$name.failed") || {
+    line=$name$'\t0\t1\t0'
+    status=1
+  }
   printf '%s\t%s\n' "$line" "$seconds" >> "$counts"
   progress "$(awk -F '\t' '{ printf "%s: %d passed, %d failed, %d skipped", $1, $2, $3, $4 }' <<< "$line")"
   if [[ -s $logs/$name.failed || $status != 0 ]]; then
@@ -81,7 +88,10 @@ lane() {
 join() {
   local pid
   for pid in "$@"; do
-    quiet=yes await "$pid" lane /dev/null || { progress "a lane broke off"; failed lane; }
+    quiet=yes await "$pid" lane /dev/null || {
+      progress "a lane broke off"
+      failed lane
+    }
   done
 }
 

@@ -85,7 +85,22 @@ class MySQL:
             f" && exec mysqld --no-defaults --user=root --datadir=$d --socket={self.socket} --pid-file=/tmp/mysql.pid"
             " --skip-name-resolve --secure-file-priv=NULL --mysqlx=OFF --innodb-buffer-pool-size=64M --performance-schema=OFF"
         )
-        run("docker", "run", "-d", "--name", self.name, "--tmpfs", "/tmp", "-v", f"{sockets}:{sockets}", "--entrypoint", "sh", mysql_image, "-c", script)
+        run(
+            "docker",
+            "run",
+            "-d",
+            "--name",
+            self.name,
+            "--tmpfs",
+            "/tmp",
+            "-v",
+            f"{sockets}:{sockets}",
+            "--entrypoint",
+            "sh",
+            mysql_image,
+            "-c",
+            script,
+        )
 
     def client(self, statements, check):
         command = ("docker", "exec", "-i", self.name, "mysql", "-uroot", f"-S{self.socket}", "-N", "--default-character-set=utf8mb4")
@@ -152,7 +167,19 @@ class FrontDoor:
     def start_container(self, name):
         self.container = f"multimed-test-proxysql-{os.getpid()}-door"
         settings = [part for key, value in self.settings.items() for part in ("-e", f"{key}={value}")]
-        run("docker", "run", "-d", "--name", self.container, "-v", f"{self.secrets}:/run/secrets:ro", "-v", f"{self.sockets}:{self.sockets}", *settings, name)
+        run(
+            "docker",
+            "run",
+            "-d",
+            "--name",
+            self.container,
+            "-v",
+            f"{self.secrets}:/run/secrets:ro",
+            "-v",
+            f"{self.sockets}:{self.sockets}",
+            *settings,
+            name,
+        )
         self.address, self.port = run("docker", "inspect", "-f", "{{.NetworkSettings.IPAddress}}", self.container).stdout.strip(), 6033
 
     def start_process(self, folder):
@@ -184,7 +211,11 @@ class FrontDoor:
         import pymysql
 
         return pymysql.connect(
-            host=self.address, port=self.port, user=user, password=password.encode(), database="d",
+            host=self.address,
+            port=self.port,
+            user=user,
+            password=password.encode(),
+            database="d",
             **{"autocommit": True, "charset": "utf8mb4", "read_timeout": 30, **options},
         )
 

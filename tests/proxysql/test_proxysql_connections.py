@@ -35,7 +35,10 @@ def logged_in(door):
 def test_clients_log_in_by_the_unix_socket(door):
     path = pathlib.Path(door.settings["PROXYSQL_SOCKET"])
     assert path.stat().st_mode & 0o777 == 0o777
-    assert server(pymysql.connect(unix_socket=str(path), user="app", password=frontdoor.APP_PASSWORD.encode(), database="d", autocommit=True)) == "gate"
+    assert (
+        server(pymysql.connect(unix_socket=str(path), user="app", password=frontdoor.APP_PASSWORD.encode(), database="d", autocommit=True))
+        == "gate"
+    )
 
 
 def test_a_port_that_is_taken_ends_the_start_instead_of_leaving_no_port(door):

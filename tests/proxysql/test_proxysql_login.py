@@ -16,7 +16,9 @@ def answer(connection, statement="SELECT name FROM whoami"):
         return cursor.fetchone()[0]
 
 
-@pytest.mark.parametrize("options", [{"ssl_disabled": True}, {"ssl": {"check_hostname": False, "verify_mode": False}}], ids=["plain", "tls"])
+@pytest.mark.parametrize(
+    "options", [{"ssl_disabled": True}, {"ssl": {"check_hostname": False, "verify_mode": False}}], ids=["plain", "tls"]
+)
 def test_login_with_caching_sha2_password(door, options):
     connection = door.connect(**options)
     assert connection._auth_plugin_name == "caching_sha2_password"
@@ -26,7 +28,9 @@ def test_login_with_caching_sha2_password(door, options):
     connection.close()
 
 
-@pytest.mark.parametrize(("user", "password"), [("app", "wrong"), ("app", ""), ("nobody", "x"), ("multimed_monitor", frontdoor.MONITOR_PASSWORD)])
+@pytest.mark.parametrize(
+    ("user", "password"), [("app", "wrong"), ("app", ""), ("nobody", "x"), ("multimed_monitor", frontdoor.MONITOR_PASSWORD)]
+)
 def test_wrong_password_and_unknown_user_are_refused(door, user, password):
     with pytest.raises(pymysql.err.OperationalError) as refused:
         door.connect(user=user, password=password)

@@ -12,7 +12,10 @@ def render(tmp_path, users=None, files=None, **settings):
     secrets = frontdoor.write_secrets(tmp_path / "secrets", users=users, **(files or {}))
     target = tmp_path / "proxysql.cnf"
     done = frontdoor.run(
-        str(frontdoor.FOLDER / "entrypoint.sh"), "render", str(target), check=False,
+        str(frontdoor.FOLDER / "entrypoint.sh"),
+        "render",
+        str(target),
+        check=False,
         env={"PATH": os.environ["PATH"], "PROXYSQL_SECRETS_DIR": str(secrets), **settings},
     )
     return done, target
@@ -39,23 +42,40 @@ def test_defaults_give_a_complete_file_for_its_owner_alone(tmp_path):
 
 def test_settings_reach_the_file(tmp_path):
     _, target = render(
-        tmp_path, MASTER="db-1.example:3307", GATE="10.0.0.7:7000", PROXYSQL_THREADS="08", PROXYSQL_MAX_CONNECTIONS="77",
-        PROXYSQL_SERVER_VERSION="9.7.0-lts", PROXYSQL_LISTEN="127.0.0.1:7033",
+        tmp_path,
+        MASTER="db-1.example:3307",
+        GATE="10.0.0.7:7000",
+        PROXYSQL_THREADS="08",
+        PROXYSQL_MAX_CONNECTIONS="77",
+        PROXYSQL_SERVER_VERSION="9.7.0-lts",
+        PROXYSQL_LISTEN="127.0.0.1:7033",
     )
     text = target.read_text()
     for line in (
-        'address="db-1.example", port=3307', 'address="10.0.0.7", port=7000', "threads=8\n", "max_connections=77\n",
-        'server_version="9.7.0-lts"', 'interfaces="127.0.0.1:7033"',
+        'address="db-1.example", port=3307',
+        'address="10.0.0.7", port=7000',
+        "threads=8\n",
+        "max_connections=77\n",
+        'server_version="9.7.0-lts"',
+        'interfaces="127.0.0.1:7033"',
     ):
         assert line in text
 
 
 def test_servers_and_clients_can_be_reached_by_unix_sockets(tmp_path):
-    _, target = render(tmp_path, MASTER="/sockets/master.sock", GATE="/sockets/gate-proxy.sock", PROXYSQL_SOCKET="/clients/proxysql.sock",
-                       PROXYSQL_LISTEN="[::1]:7033")
+    _, target = render(
+        tmp_path,
+        MASTER="/sockets/master.sock",
+        GATE="/sockets/gate-proxy.sock",
+        PROXYSQL_SOCKET="/clients/proxysql.sock",
+        PROXYSQL_LISTEN="[::1]:7033",
+    )
     text = target.read_text()
-    for line in ('address="/sockets/master.sock", port=0', 'address="/sockets/gate-proxy.sock", port=0',
-                 'interfaces="[::1]:7033;/clients/proxysql.sock"'):
+    for line in (
+        'address="/sockets/master.sock", port=0',
+        'address="/sockets/gate-proxy.sock", port=0',
+        'interfaces="[::1]:7033;/clients/proxysql.sock"',
+    ):
         assert line in text
 
 
@@ -66,9 +86,24 @@ def test_the_admin_interface_has_no_port(tmp_path):
 
 def test_all_mistakes_are_reported_at_once(tmp_path):
     shown = refused(
-        tmp_path, "MASTER=master", "GATE=gate:0", "PROXYSQL_SOCKET=clients", "PROXYSQL_THREADS=many", "PROXYSQL_MAX_CONNECTIONS=0", "PROXYSQL_SERVER_VERSION=new",
-        "monitor_password is missing", "proxysql_admin_password is empty", "single quote", "user name 'a b'", "several lines",
-        MASTER="master", GATE="gate:0", PROXYSQL_SOCKET="clients", PROXYSQL_THREADS="many", PROXYSQL_MAX_CONNECTIONS="0", PROXYSQL_SERVER_VERSION="new",
+        tmp_path,
+        "MASTER=master",
+        "GATE=gate:0",
+        "PROXYSQL_SOCKET=clients",
+        "PROXYSQL_THREADS=many",
+        "PROXYSQL_MAX_CONNECTIONS=0",
+        "PROXYSQL_SERVER_VERSION=new",
+        "monitor_password is missing",
+        "proxysql_admin_password is empty",
+        "single quote",
+        "user name 'a b'",
+        "several lines",
+        MASTER="master",
+        GATE="gate:0",
+        PROXYSQL_SOCKET="clients",
+        PROXYSQL_THREADS="many",
+        PROXYSQL_MAX_CONNECTIONS="0",
+        PROXYSQL_SERVER_VERSION="new",
         files={"monitor_password": None, "proxysql_admin_password": "\n"},
         users={"quote": "its'secret", "a b": "x", "lines": "one\nsecret"},
     )
@@ -82,8 +117,15 @@ def test_master_and_gate_must_differ(tmp_path):
 @pytest.mark.parametrize(
     ("password", "reason"),
     [
-        ("", "empty"), ("\n", "empty"), ("a\tb", "control"), ("a\r\n", "control"), ("a\nb\n", "control"), ("a\0b", "NUL"), ("a'b", "single quote"),
-        ("*" + "0F" * 20, "hash"), ("$A$005$" + "x" * 63, "hash"),
+        ("", "empty"),
+        ("\n", "empty"),
+        ("a\tb", "control"),
+        ("a\r\n", "control"),
+        ("a\nb\n", "control"),
+        ("a\0b", "NUL"),
+        ("a'b", "single quote"),
+        ("*" + "0F" * 20, "hash"),
+        ("$A$005$" + "x" * 63, "hash"),
     ],
 )
 def test_passwords_that_proxysql_cannot_take_are_refused(tmp_path, password, reason):
@@ -93,8 +135,15 @@ def test_passwords_that_proxysql_cannot_take_are_refused(tmp_path, password, rea
 @pytest.mark.parametrize(
     ("password", "written"),
     [
-        ("plain", "plain"), ('say "hi"', r'say \"hi\"'), ("back\\slash\\", r"back\\slash\\"), ("a&b%s;#{}", "a&b%s;#{}"),
-        ("{{USERS}} {{MASTER_HOST}}", "{{USERS}} {{MASTER_HOST}}"), (" spaced ", " spaced "), ("pä€ß", "pä€ß"), ("*star", "*star"), ("$A", "$A"),
+        ("plain", "plain"),
+        ('say "hi"', r"say \"hi\""),
+        ("back\\slash\\", r"back\\slash\\"),
+        ("a&b%s;#{}", "a&b%s;#{}"),
+        ("{{USERS}} {{MASTER_HOST}}", "{{USERS}} {{MASTER_HOST}}"),
+        (" spaced ", " spaced "),
+        ("pä€ß", "pä€ß"),
+        ("*star", "*star"),
+        ("$A", "$A"),
     ],
 )
 def test_passwords_are_written_exactly(tmp_path, password, written):
@@ -122,12 +171,12 @@ def test_a_file_left_behind_with_open_mode_is_replaced(tmp_path):
 
 
 def test_staging_needs_a_binary(tmp_path):
-    done = frontdoor.run(str(frontdoor.FOLDER / "stage-binary.sh"), str(tmp_path / "none"), str(tmp_path), check=False)
+    done = frontdoor.run(str(frontdoor.ROOT / "bin/packages/stage-proxysql"), str(tmp_path / "none"), str(tmp_path), check=False)
     assert done.returncode == 64 and "usage" in done.stderr
 
 
 def test_staging_takes_the_binary_and_its_libraries_but_not_the_c_library(tmp_path):
-    done = frontdoor.run(str(frontdoor.FOLDER / "stage-binary.sh"), "/usr/bin/ssh", str(tmp_path), check=False)
+    done = frontdoor.run(str(frontdoor.ROOT / "bin/packages/stage-proxysql"), "/usr/bin/ssh", str(tmp_path), check=False)
     if not os.path.exists("/usr/bin/ssh"):
         pytest.skip("no /usr/bin/ssh to stage")
     assert done.returncode == 0, done.stderr

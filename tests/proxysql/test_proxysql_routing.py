@@ -29,8 +29,18 @@ def run(connection, *statements):
 @pytest.mark.parametrize(
     "statement",
     [
-        READ, "select\n name from whoami", f"  {READ}", f"/* hint */ {READ}", f"({READ})", f"({READ}) UNION ({READ})", f"WITH w AS ({READ}) SELECT name FROM w",
-        f"{READ} WHERE name <> 'for update'", f"{READ} WHERE name <> '@x'", f"{READ} WHERE name <> 'GET_LOCK('", f"{READ};", f"-- note\n{READ}",
+        READ,
+        "select\n name from whoami",
+        f"  {READ}",
+        f"/* hint */ {READ}",
+        f"({READ})",
+        f"({READ}) UNION ({READ})",
+        f"WITH w AS ({READ}) SELECT name FROM w",
+        f"{READ} WHERE name <> 'for update'",
+        f"{READ} WHERE name <> '@x'",
+        f"{READ} WHERE name <> 'GET_LOCK('",
+        f"{READ};",
+        f"-- note\n{READ}",
     ],
 )
 def test_plain_reads_reach_the_gate(session, statement):
@@ -40,13 +50,24 @@ def test_plain_reads_reach_the_gate(session, statement):
 @pytest.mark.parametrize(
     "statement",
     [
-        f"{READ} FOR UPDATE", f"{READ} for  update skip locked", f"{READ} FOR SHARE NOWAIT", f"{READ} LOCK IN SHARE MODE",
-        f"({READ} FOR UPDATE)", f"{READ} WHERE name <> '{'x' * 9000}' FOR UPDATE", f"SELECT name{', 1 AS c' * 900} FROM whoami FOR UPDATE",
-        "SELECT name FROM whoami WHERE GET_LOCK('l', 0) = 1", "SELECT name FROM whoami WHERE RELEASE_LOCK('l') IS NOT NULL OR 1",
-        "SELECT name FROM whoami WHERE is_free_lock('l') >= 0", "SELECT name FROM whoami WHERE LAST_INSERT_ID() >= 0",
-        "SELECT SQL_CALC_FOUND_ROWS name FROM whoami", "SELECT name FROM whoami WHERE ROW_COUNT() IS NOT NULL",
-        "SELECT name FROM whoami WHERE @@server_id > 0", "SELECT name FROM whoami WHERE @a IS NULL", "SELECT name FROM whoami WHERE (@`a b`) IS NULL",
-        "SELECT name FROM whoami, information_schema.schemata LIMIT 1", "SELECT name FROM whoami, `information_schema`.`schemata` LIMIT 1",
+        f"{READ} FOR UPDATE",
+        f"{READ} for  update skip locked",
+        f"{READ} FOR SHARE NOWAIT",
+        f"{READ} LOCK IN SHARE MODE",
+        f"({READ} FOR UPDATE)",
+        f"{READ} WHERE name <> '{'x' * 9000}' FOR UPDATE",
+        f"SELECT name{', 1 AS c' * 900} FROM whoami FOR UPDATE",
+        "SELECT name FROM whoami WHERE GET_LOCK('l', 0) = 1",
+        "SELECT name FROM whoami WHERE RELEASE_LOCK('l') IS NOT NULL OR 1",
+        "SELECT name FROM whoami WHERE is_free_lock('l') >= 0",
+        "SELECT name FROM whoami WHERE LAST_INSERT_ID() >= 0",
+        "SELECT SQL_CALC_FOUND_ROWS name FROM whoami",
+        "SELECT name FROM whoami WHERE ROW_COUNT() IS NOT NULL",
+        "SELECT name FROM whoami WHERE @@server_id > 0",
+        "SELECT name FROM whoami WHERE @a IS NULL",
+        "SELECT name FROM whoami WHERE (@`a b`) IS NULL",
+        "SELECT name FROM whoami, information_schema.schemata LIMIT 1",
+        "SELECT name FROM whoami, `information_schema`.`schemata` LIMIT 1",
     ],
 )
 def test_reads_that_need_the_master_reach_it(session, statement):
@@ -56,9 +77,14 @@ def test_reads_that_need_the_master_reach_it(session, statement):
 def test_writes_reach_the_master_alone(session, servers):
     master, gate = servers
     run(
-        session, "INSERT INTO t (v) VALUES ('w1'), ('w2')", "UPDATE t SET v = 'w3' WHERE v = 'w1'", "DELETE FROM t WHERE v = 'w2'",
-        "WITH w AS (SELECT 'w3' AS v) UPDATE t SET v = 'w4' WHERE v IN (SELECT v FROM w)", "REPLACE INTO t SELECT id, v FROM t WHERE v = 'w4'",
-        "CREATE TABLE made (a INT)", "DROP TABLE made",
+        session,
+        "INSERT INTO t (v) VALUES ('w1'), ('w2')",
+        "UPDATE t SET v = 'w3' WHERE v = 'w1'",
+        "DELETE FROM t WHERE v = 'w2'",
+        "WITH w AS (SELECT 'w3' AS v) UPDATE t SET v = 'w4' WHERE v IN (SELECT v FROM w)",
+        "REPLACE INTO t SELECT id, v FROM t WHERE v = 'w4'",
+        "CREATE TABLE made (a INT)",
+        "DROP TABLE made",
     )
     assert master.sql("SELECT GROUP_CONCAT(v) FROM d.t WHERE v LIKE 'w%'") == "w4"
     assert gate.sql("SELECT COUNT(*) FROM d.t WHERE v LIKE 'w%'") == "0"
@@ -71,7 +97,9 @@ def test_several_statements_in_one_reach_the_master(door):
         assert cursor.fetchone() == ("master",)
 
 
-@pytest.mark.parametrize("begin", ["BEGIN", "START TRANSACTION", "START TRANSACTION READ WRITE", "START TRANSACTION WITH CONSISTENT SNAPSHOT"])
+@pytest.mark.parametrize(
+    "begin", ["BEGIN", "START TRANSACTION", "START TRANSACTION READ WRITE", "START TRANSACTION WITH CONSISTENT SNAPSHOT"]
+)
 def test_a_transaction_that_may_write_stays_on_the_master(session, begin):
     run(session, begin)
     assert [one(session, READ) for _ in range(3)] == ["master"] * 3
@@ -82,8 +110,11 @@ def test_a_transaction_that_may_write_stays_on_the_master(session, begin):
 @pytest.mark.parametrize(
     "begin",
     [
-        "START TRANSACTION READ ONLY", "start  transaction\n read only", "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
-        "START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT", "START TRANSACTION /* why */ READ ONLY",
+        "START TRANSACTION READ ONLY",
+        "start  transaction\n read only",
+        "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
+        "START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT",
+        "START TRANSACTION /* why */ READ ONLY",
     ],
 )
 def test_a_read_only_transaction_stays_on_one_connection_of_the_gate(session, servers, begin):
@@ -228,7 +259,10 @@ def test_a_variable_set_in_a_transaction_and_not_used_there_gives_an_error_not_a
 
 @pytest.mark.parametrize(
     "statement",
-    ["CREATE TEMPORARY TABLE whoami (name VARCHAR(20)) SELECT 'temporary' AS name", "create  temporary table if not exists whoami select 'temporary' as name"],
+    [
+        "CREATE TEMPORARY TABLE whoami (name VARCHAR(20)) SELECT 'temporary' AS name",
+        "create  temporary table if not exists whoami select 'temporary' as name",
+    ],
 )
 def test_a_temporary_table_is_seen_by_the_reads_that_follow(session, statement):
     run(session, statement)
@@ -244,7 +278,15 @@ def test_table_locks_and_handlers_and_xa_stay_where_they_are(session):
     assert one(session, READ) == "master"
     run(session, "UNLOCK TABLES", "HANDLER whoami OPEN")
     assert one(session, "HANDLER whoami READ FIRST") == "master"
-    run(session, "HANDLER whoami CLOSE", "XA START 'x'", "INSERT INTO t (v) VALUES ('xa')", "XA END 'x'", "XA PREPARE 'x'", "XA ROLLBACK 'x'")
+    run(
+        session,
+        "HANDLER whoami CLOSE",
+        "XA START 'x'",
+        "INSERT INTO t (v) VALUES ('xa')",
+        "XA END 'x'",
+        "XA PREPARE 'x'",
+        "XA ROLLBACK 'x'",
+    )
 
 
 def test_a_named_lock_is_held_by_the_session(session, door):

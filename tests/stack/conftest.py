@@ -1,4 +1,5 @@
 """A schema of its own for a test, and a way to run statements in it as an administrator."""
+
 import contextlib
 import re
 
@@ -19,12 +20,14 @@ def schema(stack, request):
 @pytest.fixture
 def execute(stack, schema):
     """execute(statement, ..., via="gate" | "master", **driver options): one session; returns the last one's rows."""
+
     def run(*statements, via="gate", **options):
         connect = stack.gate_connect if via == "gate" else stack.master_connect
         with contextlib.closing(connect(user=ADMIN, database=schema, **options)) as connection, connection.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
             return list(cursor.fetchall())
+
     return run
 
 
@@ -39,8 +42,11 @@ def table(stack):
     """app.items: 1000 rows, on every satellite."""
     stack.sql("master", "DROP TABLE IF EXISTS app.items")
     stack.sql("master", "CREATE TABLE app.items (id INT PRIMARY KEY, v VARCHAR(50), n INT, d DECIMAL(10,2), t DATETIME(3), b BLOB)")
-    stack.sql("master", "INSERT INTO app.items WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 1000) "
-              "SELECT i, CONCAT('item ü ', i), i % 10, i / 3, '2024-01-02 03:04:05.678', X'00FF27' FROM s")
+    stack.sql(
+        "master",
+        "INSERT INTO app.items WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 1000) "
+        "SELECT i, CONCAT('item ü ', i), i % 10, i / 3, '2024-01-02 03:04:05.678', X'00FF27' FROM s",
+    )
     stack.await_satellites()
     return "items"
 
@@ -55,6 +61,7 @@ def cursor(stack, table):
 @pytest.fixture
 def reads(stack):
     """reads(action) -> {server: reads that it answered meanwhile}, without zeros; as the gate's metrics count them."""
+
     def counted():
         return {server["name"]: server["reads"] for server in stack.servers()}
 
@@ -64,4 +71,5 @@ def reads(stack):
         before = counted()
         action()
         return {name: count - before[name] for name, count in counted().items() if count != before[name]}
+
     return during

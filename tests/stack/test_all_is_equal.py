@@ -1,5 +1,6 @@
 """Row by row, definition by definition, account by account: what all other tests have left on the satellites is what the
 master has. Once before the faults, since a rebuilt satellite would hide what replay did wrong; once after them."""
+
 import pytest
 
 

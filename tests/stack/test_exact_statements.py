@@ -1,5 +1,6 @@
 """Every statement that the binlog carries as text, and every shape of transaction: the same objects, accounts and rows on satellites, without a
 rebuild wherever that is certain, and which kind of record it became."""
+
 import contextlib
 
 import pytest
@@ -7,7 +8,18 @@ import pytest
 from support import changelog
 from support.same import assert_same_account, assert_same_answer, assert_same_schema
 
-ACCOUNTS = ("user", "db", "tables_priv", "columns_priv", "procs_priv", "proxies_priv", "role_edges", "default_roles", "global_grants", "password_history")
+ACCOUNTS = (
+    "user",
+    "db",
+    "tables_priv",
+    "columns_priv",
+    "procs_priv",
+    "proxies_priv",
+    "role_edges",
+    "default_roles",
+    "global_grants",
+    "password_history",
+)
 OWN = "('mysql.sys','mysql.session','mysql.infoschema','multimed_applier','multimed_local','root')"
 
 
@@ -20,11 +32,13 @@ def player(stack, schema):
 @pytest.fixture
 def became(stack, player, incarnations):
     """became(label="") -> the kinds of what was played under it; nobody was rebuilt for it unless allowed."""
+
     def kinds(label="", rebuilt=False):
         stack.await_satellites(deadline_s=120)
         assert rebuilt or {service: stack.incarnation(service) for service in stack.satellites} == incarnations, "a satellite was rebuilt"
         found = changelog.kinds(stack)
         return [found.get(gtid, "nothing") for gtid in player.gtids.get(label, [])]
+
     return kinds
 
 
@@ -33,56 +47,143 @@ def only_statements(kinds):
 
 
 def test_table_ddl_of_every_algorithm(stack, schema, player, became):
-    player.play("rows", "CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(20) DEFAULT 'x', g POINT NOT NULL SRID 4326, txt TEXT)",
-                "INSERT INTO t (id, a, g, txt) VALUES (1, 1, ST_SRID(POINT(1, 2), 4326), 'one two'), (2, 2, ST_SRID(POINT(3, 4), 4326), 'three')")
-    player.play("", "ALTER TABLE t ADD COLUMN c INT DEFAULT 7, ALGORITHM=INSTANT", "ALTER TABLE t DROP COLUMN a, ALGORITHM=INSTANT",
-                "ALTER TABLE t RENAME COLUMN b TO bb, ALGORITHM=INSTANT", "ALTER TABLE t ADD COLUMN first_one INT NOT NULL DEFAULT 3 FIRST, ALGORITHM=INPLACE, LOCK=NONE",
-                "ALTER TABLE t ALTER COLUMN c SET DEFAULT 9",
-                "ALTER TABLE t MODIFY bb VARCHAR(300) CHARACTER SET latin1 COLLATE latin1_german2_ci NOT NULL, ALGORITHM=COPY", "ALTER TABLE t ADD INDEX i_desc (c DESC, bb(3))",
-                "ALTER TABLE t ADD INDEX i_fn ((LOWER(bb)), (c * 2))", "ALTER TABLE t ADD FULLTEXT INDEX i_ft (txt)", "ALTER TABLE t ADD SPATIAL INDEX i_sp (g)",
-                "ALTER TABLE t ALTER INDEX i_desc INVISIBLE", "ALTER TABLE t ADD CONSTRAINT positive CHECK (c > 0) NOT ENFORCED", "ALTER TABLE t ALTER CHECK positive ENFORCED",
-                "ALTER TABLE t ALTER COLUMN bb SET INVISIBLE", "ALTER TABLE t COMMENT = 'it''s \"new\"', ROW_FORMAT=COMPRESSED, KEY_BLOCK_SIZE=8", "ALTER TABLE t CONVERT TO CHARACTER SET utf8mb3",
-                "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (id, c)", "ALTER TABLE t ENGINE=InnoDB", "ALTER TABLE t FORCE", "ALTER TABLE t DISABLE KEYS", "ALTER TABLE t ORDER BY c",
-                "CREATE UNIQUE INDEX u ON t (c, id)", "DROP INDEX u ON t", "ALTER TABLE t DROP CHECK positive", "ALTER TABLE t RENAME INDEX i_desc TO i_renamed", "ALTER TABLE t STATS_PERSISTENT=1, AUTO_INCREMENT=50",
-                "ANALYZE TABLE t", "ANALYZE TABLE t UPDATE HISTOGRAM ON c WITH 4 BUCKETS", "OPTIMIZE TABLE t", "TRUNCATE t", "ALTER TABLE t RENAME renamed")
+    player.play(
+        "rows",
+        "CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(20) DEFAULT 'x', g POINT NOT NULL SRID 4326, txt TEXT)",
+        "INSERT INTO t (id, a, g, txt) VALUES (1, 1, ST_SRID(POINT(1, 2), 4326), 'one two'), (2, 2, ST_SRID(POINT(3, 4), 4326), 'three')",
+    )
+    player.play(
+        "",
+        "ALTER TABLE t ADD COLUMN c INT DEFAULT 7, ALGORITHM=INSTANT",
+        "ALTER TABLE t DROP COLUMN a, ALGORITHM=INSTANT",
+        "ALTER TABLE t RENAME COLUMN b TO bb, ALGORITHM=INSTANT",
+        "ALTER TABLE t ADD COLUMN first_one INT NOT NULL DEFAULT 3 FIRST, ALGORITHM=INPLACE, LOCK=NONE",
+        "ALTER TABLE t ALTER COLUMN c SET DEFAULT 9",
+        "ALTER TABLE t MODIFY bb VARCHAR(300) CHARACTER SET latin1 COLLATE latin1_german2_ci NOT NULL, ALGORITHM=COPY",
+        "ALTER TABLE t ADD INDEX i_desc (c DESC, bb(3))",
+        "ALTER TABLE t ADD INDEX i_fn ((LOWER(bb)), (c * 2))",
+        "ALTER TABLE t ADD FULLTEXT INDEX i_ft (txt)",
+        "ALTER TABLE t ADD SPATIAL INDEX i_sp (g)",
+        "ALTER TABLE t ALTER INDEX i_desc INVISIBLE",
+        "ALTER TABLE t ADD CONSTRAINT positive CHECK (c > 0) NOT ENFORCED",
+        "ALTER TABLE t ALTER CHECK positive ENFORCED",
+        "ALTER TABLE t ALTER COLUMN bb SET INVISIBLE",
+        "ALTER TABLE t COMMENT = 'it''s \"new\"', ROW_FORMAT=COMPRESSED, KEY_BLOCK_SIZE=8",
+        "ALTER TABLE t CONVERT TO CHARACTER SET utf8mb3",
+        "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (id, c)",
+        "ALTER TABLE t ENGINE=InnoDB",
+        "ALTER TABLE t FORCE",
+        "ALTER TABLE t DISABLE KEYS",
+        "ALTER TABLE t ORDER BY c",
+        "CREATE UNIQUE INDEX u ON t (c, id)",
+        "DROP INDEX u ON t",
+        "ALTER TABLE t DROP CHECK positive",
+        "ALTER TABLE t RENAME INDEX i_desc TO i_renamed",
+        "ALTER TABLE t STATS_PERSISTENT=1, AUTO_INCREMENT=50",
+        "ANALYZE TABLE t",
+        "ANALYZE TABLE t UPDATE HISTOGRAM ON c WITH 4 BUCKETS",
+        "OPTIMIZE TABLE t",
+        "TRUNCATE t",
+        "ALTER TABLE t RENAME renamed",
+    )
     assert only_statements(became())
     assert_same_schema(stack, schema)
 
 
 def test_partitions(stack, schema, player, became):
-    player.play("rows", "CREATE TABLE p (id INT, y INT, PRIMARY KEY (id, y)) PARTITION BY RANGE (y) SUBPARTITION BY HASH (id) SUBPARTITIONS 2 (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20))",
-                "INSERT INTO p VALUES (1, 5), (2, 15)", "CREATE TABLE flat (id INT, y INT, PRIMARY KEY (id, y)) PARTITION BY LIST (y) (PARTITION a VALUES IN (1, 2), PARTITION b VALUES IN (3))",
-                "CREATE TABLE other (id INT, y INT, PRIMARY KEY (id, y))", "INSERT INTO flat VALUES (1, 1), (3, 3)", "INSERT INTO other VALUES (9, 3)", "CREATE TABLE h (id INT PRIMARY KEY) PARTITION BY KEY (id) PARTITIONS 3", "INSERT INTO h VALUES (1), (2), (3)")
-    player.play("", "ALTER TABLE p ADD PARTITION (PARTITION p2 VALUES LESS THAN MAXVALUE)", "ALTER TABLE p REORGANIZE PARTITION p2 INTO (PARTITION p2 VALUES LESS THAN (30), PARTITION p3 VALUES LESS THAN MAXVALUE)",
-                "ALTER TABLE p TRUNCATE PARTITION p0", "ALTER TABLE p DROP PARTITION p3", "ALTER TABLE flat EXCHANGE PARTITION b WITH TABLE other", "ALTER TABLE flat REBUILD PARTITION a", "ALTER TABLE flat ANALYZE PARTITION a",
-                "ALTER TABLE h COALESCE PARTITION 1", "ALTER TABLE h ADD PARTITION PARTITIONS 2", "ALTER TABLE h REMOVE PARTITIONING", "ALTER TABLE flat PARTITION BY HASH (y) PARTITIONS 2")
+    player.play(
+        "rows",
+        "CREATE TABLE p (id INT, y INT, PRIMARY KEY (id, y)) PARTITION BY RANGE (y) SUBPARTITION BY HASH (id) SUBPARTITIONS 2 (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20))",
+        "INSERT INTO p VALUES (1, 5), (2, 15)",
+        "CREATE TABLE flat (id INT, y INT, PRIMARY KEY (id, y)) PARTITION BY LIST (y) (PARTITION a VALUES IN (1, 2), PARTITION b VALUES IN (3))",
+        "CREATE TABLE other (id INT, y INT, PRIMARY KEY (id, y))",
+        "INSERT INTO flat VALUES (1, 1), (3, 3)",
+        "INSERT INTO other VALUES (9, 3)",
+        "CREATE TABLE h (id INT PRIMARY KEY) PARTITION BY KEY (id) PARTITIONS 3",
+        "INSERT INTO h VALUES (1), (2), (3)",
+    )
+    player.play(
+        "",
+        "ALTER TABLE p ADD PARTITION (PARTITION p2 VALUES LESS THAN MAXVALUE)",
+        "ALTER TABLE p REORGANIZE PARTITION p2 INTO (PARTITION p2 VALUES LESS THAN (30), PARTITION p3 VALUES LESS THAN MAXVALUE)",
+        "ALTER TABLE p TRUNCATE PARTITION p0",
+        "ALTER TABLE p DROP PARTITION p3",
+        "ALTER TABLE flat EXCHANGE PARTITION b WITH TABLE other",
+        "ALTER TABLE flat REBUILD PARTITION a",
+        "ALTER TABLE flat ANALYZE PARTITION a",
+        "ALTER TABLE h COALESCE PARTITION 1",
+        "ALTER TABLE h ADD PARTITION PARTITIONS 2",
+        "ALTER TABLE h REMOVE PARTITIONING",
+        "ALTER TABLE flat PARTITION BY HASH (y) PARTITIONS 2",
+    )
     assert only_statements(became())
     player.play("rows", "INSERT INTO flat VALUES (7, 7)", "INSERT INTO p VALUES (3, 25)")
     assert_same_schema(stack, schema)
 
 
 def test_several_tables_in_one_statement(stack, schema, player, became):
-    player.play("rows", "CREATE TABLE a (id INT PRIMARY KEY)", "CREATE TABLE b (id INT PRIMARY KEY, v INT)", "INSERT INTO a VALUES (1)", "INSERT INTO b VALUES (2, 2)")
-    player.play("", "RENAME TABLE a TO swap, b TO a, swap TO b", "CREATE TABLE like_a LIKE a", "CREATE TABLE parent (id INT PRIMARY KEY) TABLESPACE innodb_file_per_table", "CREATE TABLE child (id INT PRIMARY KEY, p INT, CONSTRAINT fk FOREIGN KEY (p) REFERENCES parent (id) ON DELETE SET NULL ON UPDATE CASCADE)",
-                "ALTER TABLE child DROP FOREIGN KEY fk, ADD CONSTRAINT fk2 FOREIGN KEY (p) REFERENCES parent (id)", "SET foreign_key_checks = 0", "CREATE TABLE dangling (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES not_yet (id))",
-                "CREATE TABLE not_yet (id INT PRIMARY KEY)", "TRUNCATE parent", "SET foreign_key_checks = 1", "DROP TABLE IF EXISTS like_a, never_there", "DROP TABLE child, parent", "CREATE TABLE IF NOT EXISTS a (other INT)")
+    player.play(
+        "rows",
+        "CREATE TABLE a (id INT PRIMARY KEY)",
+        "CREATE TABLE b (id INT PRIMARY KEY, v INT)",
+        "INSERT INTO a VALUES (1)",
+        "INSERT INTO b VALUES (2, 2)",
+    )
+    player.play(
+        "",
+        "RENAME TABLE a TO swap, b TO a, swap TO b",
+        "CREATE TABLE like_a LIKE a",
+        "CREATE TABLE parent (id INT PRIMARY KEY) TABLESPACE innodb_file_per_table",
+        "CREATE TABLE child (id INT PRIMARY KEY, p INT, CONSTRAINT fk FOREIGN KEY (p) REFERENCES parent (id) ON DELETE SET NULL ON UPDATE CASCADE)",
+        "ALTER TABLE child DROP FOREIGN KEY fk, ADD CONSTRAINT fk2 FOREIGN KEY (p) REFERENCES parent (id)",
+        "SET foreign_key_checks = 0",
+        "CREATE TABLE dangling (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES not_yet (id))",
+        "CREATE TABLE not_yet (id INT PRIMARY KEY)",
+        "TRUNCATE parent",
+        "SET foreign_key_checks = 1",
+        "DROP TABLE IF EXISTS like_a, never_there",
+        "DROP TABLE child, parent",
+        "CREATE TABLE IF NOT EXISTS a (other INT)",
+    )
     assert only_statements(became())
     assert_same_schema(stack, schema)
 
 
 def test_create_table_as_select(stack, schema, player, became):
-    player.play("rows", "CREATE TABLE s (id INT PRIMARY KEY, v VARCHAR(20), j JSON)", "INSERT INTO s VALUES (1, 'é', '{}'), (2, NULL, '[1]')")
-    player.play("", "CREATE TABLE plain AS SELECT id, v, j, RAND() AS r, UUID() AS u FROM s", "CREATE TABLE keyed (n INT AUTO_INCREMENT PRIMARY KEY, KEY (v)) SELECT v FROM s", "CREATE TABLE nothing AS SELECT * FROM s WHERE id = 99",
-                "SET SESSION sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES'", "CREATE TABLE \"quoted ` name\" COMMENT 'a' AS SELECT '\\' AS c", "SET SESSION sql_mode = DEFAULT",
-                "CREATE TABLE many AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) SELECT i, REPEAT('x', 2000) AS filler FROM n",
-                "SET SESSION cte_max_recursion_depth = 100000",
-                "CREATE TABLE large AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000) SELECT i, REPEAT('y', 200) AS filler FROM n", "INSERT INTO plain SELECT * FROM plain")
+    player.play(
+        "rows", "CREATE TABLE s (id INT PRIMARY KEY, v VARCHAR(20), j JSON)", "INSERT INTO s VALUES (1, 'é', '{}'), (2, NULL, '[1]')"
+    )
+    player.play(
+        "",
+        "CREATE TABLE plain AS SELECT id, v, j, RAND() AS r, UUID() AS u FROM s",
+        "CREATE TABLE keyed (n INT AUTO_INCREMENT PRIMARY KEY, KEY (v)) SELECT v FROM s",
+        "CREATE TABLE nothing AS SELECT * FROM s WHERE id = 99",
+        "SET SESSION sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES'",
+        "CREATE TABLE \"quoted ` name\" COMMENT 'a' AS SELECT '\\' AS c",
+        "SET SESSION sql_mode = DEFAULT",
+        "CREATE TABLE many AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) SELECT i, REPEAT('x', 2000) AS filler FROM n",
+        "SET SESSION cte_max_recursion_depth = 100000",
+        "CREATE TABLE large AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000) SELECT i, REPEAT('y', 200) AS filler FROM n",
+        "INSERT INTO plain SELECT * FROM plain",
+    )
     assert set(became()) == {"statement, raw create_select", "statement, raw large", "raw no_key", "statement"}
     assert_same_schema(stack, schema)
 
 
-@pytest.mark.parametrize("charset, word", [("latin1", "àéîõü"), ("gbk", "表格能"), ("sjis", "表能ソ"), ("cp1251", "таблица"), ("euckr", "한국어"), ("big5", "功能表"), ("gb18030", "表㐀"), ("greek", "πίνακας")],
-                         ids=lambda value: value if value.isascii() else "")
+@pytest.mark.parametrize(
+    "charset, word",
+    [
+        ("latin1", "àéîõü"),
+        ("gbk", "表格能"),
+        ("sjis", "表能ソ"),
+        ("cp1251", "таблица"),
+        ("euckr", "한국어"),
+        ("big5", "功能表"),
+        ("gb18030", "表㐀"),
+        ("greek", "πίνακας"),
+    ],
+    ids=lambda value: value if value.isascii() else "",
+)
 def test_ddl_in_another_character_set(stack, schema, player, became, charset, word):
     """Identifiers, comments and defaults, some with a second byte that looks like a backslash."""
     codec = {"sjis": "cp932", "greek": "iso8859_7", "latin1": "cp1252"}.get(charset, charset)
@@ -90,12 +191,26 @@ def test_ddl_in_another_character_set(stack, schema, player, became, charset, wo
     text = "1" if charset == "sjis" else f"'{word}'"
     player.cursor.execute(f"SET NAMES {charset}")
     player.connection.encoding = codec
-    player.play("", f"CREATE TABLE `{word}` (`{word}1` INT PRIMARY KEY COMMENT '{word}', v VARCHAR(50) CHARACTER SET utf8mb4 DEFAULT '{word}') COMMENT='{word}'",
-                f"ALTER TABLE `{word}` ADD COLUMN `{word}2` VARCHAR(20) CHARACTER SET {charset} DEFAULT '{word}', ADD INDEX `{word}i` (v)", f"CREATE INDEX `{word}3` ON `{word}` (`{word}2`)",
-                f"CREATE TABLE other LIKE `{word}`", f"RENAME TABLE `{word}` TO `{word}x`", f"CREATE VIEW plain_name AS SELECT {text} AS a, `{word}1` FROM `{word}x`",
-                f"CREATE PROCEDURE plain_procedure() SELECT '{word}'", f"CREATE FUNCTION plain_function(`{word}` INT) RETURNS VARCHAR(50) DETERMINISTIC RETURN CONCAT('{word}', `{word}`)",
-                f"CREATE TABLE `{word}gone` (i INT)", f"DROP TABLE `{word}gone`", f"DROP DATABASE IF EXISTS `{schema}_{word}`", f"CREATE DATABASE `{schema}_{word}`", f"CREATE TABLE `{schema}_{word}`.t (i INT PRIMARY KEY)",
-                f"USE `{schema}_{word}`", f"CREATE TABLE in_it (`{word}` INT PRIMARY KEY)", "INSERT INTO in_it VALUES (1)", f"DROP DATABASE `{schema}_{word}`")
+    player.play(
+        "",
+        f"CREATE TABLE `{word}` (`{word}1` INT PRIMARY KEY COMMENT '{word}', v VARCHAR(50) CHARACTER SET utf8mb4 DEFAULT '{word}') COMMENT='{word}'",
+        f"ALTER TABLE `{word}` ADD COLUMN `{word}2` VARCHAR(20) CHARACTER SET {charset} DEFAULT '{word}', ADD INDEX `{word}i` (v)",
+        f"CREATE INDEX `{word}3` ON `{word}` (`{word}2`)",
+        f"CREATE TABLE other LIKE `{word}`",
+        f"RENAME TABLE `{word}` TO `{word}x`",
+        f"CREATE VIEW plain_name AS SELECT {text} AS a, `{word}1` FROM `{word}x`",
+        f"CREATE PROCEDURE plain_procedure() SELECT '{word}'",
+        f"CREATE FUNCTION plain_function(`{word}` INT) RETURNS VARCHAR(50) DETERMINISTIC RETURN CONCAT('{word}', `{word}`)",
+        f"CREATE TABLE `{word}gone` (i INT)",
+        f"DROP TABLE `{word}gone`",
+        f"DROP DATABASE IF EXISTS `{schema}_{word}`",
+        f"CREATE DATABASE `{schema}_{word}`",
+        f"CREATE TABLE `{schema}_{word}`.t (i INT PRIMARY KEY)",
+        f"USE `{schema}_{word}`",
+        f"CREATE TABLE in_it (`{word}` INT PRIMARY KEY)",
+        "INSERT INTO in_it VALUES (1)",
+        f"DROP DATABASE `{schema}_{word}`",
+    )
     # Debezium reads such a name wrongly: then the rows don't agree with the table map, and go raw.
     assert {kind.split()[0] for kind in became()} <= {"statement", "rows", "raw"}
     assert_same_schema(stack, schema)
@@ -110,10 +225,26 @@ def test_names_that_the_server_puts_into_the_text_end_in_equal_satellites(stack,
     assert_same_schema(stack, schema)
 
 
-SETTINGS = ["sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES'", "sql_mode = 'REAL_AS_FLOAT,IGNORE_SPACE,HIGH_NOT_PRECEDENCE'", "sql_mode = ''", "time_zone = '-11:30'",
-            "collation_connection = 'utf8mb4_turkish_ci'", "collation_server = 'latin2_hungarian_ci'", "character_set_server = 'ucs2'", "explicit_defaults_for_timestamp = OFF", "default_table_encryption = OFF",
-            "default_collation_for_utf8mb4 = 'utf8mb4_general_ci'", "sql_require_primary_key = ON", "innodb_strict_mode = OFF", "div_precision_increment = 9", "auto_increment_increment = 7", "sql_generate_invisible_primary_key = ON", "lc_time_names = 'en_US'",
-            "restrict_fk_on_non_standard_key = OFF", "timestamp = 981173106.789"]
+SETTINGS = [
+    "sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES'",
+    "sql_mode = 'REAL_AS_FLOAT,IGNORE_SPACE,HIGH_NOT_PRECEDENCE'",
+    "sql_mode = ''",
+    "time_zone = '-11:30'",
+    "collation_connection = 'utf8mb4_turkish_ci'",
+    "collation_server = 'latin2_hungarian_ci'",
+    "character_set_server = 'ucs2'",
+    "explicit_defaults_for_timestamp = OFF",
+    "default_table_encryption = OFF",
+    "default_collation_for_utf8mb4 = 'utf8mb4_general_ci'",
+    "sql_require_primary_key = ON",
+    "innodb_strict_mode = OFF",
+    "div_precision_increment = 9",
+    "auto_increment_increment = 7",
+    "sql_generate_invisible_primary_key = ON",
+    "lc_time_names = 'en_US'",
+    "restrict_fk_on_non_standard_key = OFF",
+    "timestamp = 981173106.789",
+]
 
 
 def test_the_settings_that_a_statement_was_issued_under(stack, schema, player, became):
@@ -122,9 +253,15 @@ def test_the_settings_that_a_statement_was_issued_under(stack, schema, player, b
         quote = '"' if "ANSI_QUOTES" in setting else "`"
         player.cursor.execute(f"SET SESSION {setting}")
         key = "PRIMARY KEY" if "invisible" not in setting else ""
-        player.play("", f"CREATE TABLE {quote}s{number}{quote} (id INT {key}, t TIMESTAMP DEFAULT '2024-01-01 12:00:00', r REAL, b VARCHAR(20) DEFAULT 'a\\\\' COLLATE utf8mb4_bin, c VARCHAR(9) DEFAULT '1', d VARCHAR(20) AS (c || '0') VIRTUAL, e DECIMAL(20, 12) AS (id / 7) VIRTUAL) ",
-                    f"CREATE DATABASE {schema}_{number}", f"CREATE TABLE {schema}_{number}.t (v VARCHAR(10), PRIMARY KEY (v))", f"CREATE VIEW v{number} AS SELECT 'a' || 'b' AS x, NOT 1 BETWEEN -5 AND 5 AS y, 1 / 3 AS z",
-                    f"CREATE PROCEDURE p{number}(INOUT a VARCHAR(10)) SET a = 'x' || a", f"ALTER TABLE s{number} ADD COLUMN made DATETIME(6) NOT NULL DEFAULT NOW(6)")
+        player.play(
+            "",
+            f"CREATE TABLE {quote}s{number}{quote} (id INT {key}, t TIMESTAMP DEFAULT '2024-01-01 12:00:00', r REAL, b VARCHAR(20) DEFAULT 'a\\\\' COLLATE utf8mb4_bin, c VARCHAR(9) DEFAULT '1', d VARCHAR(20) AS (c || '0') VIRTUAL, e DECIMAL(20, 12) AS (id / 7) VIRTUAL) ",
+            f"CREATE DATABASE {schema}_{number}",
+            f"CREATE TABLE {schema}_{number}.t (v VARCHAR(10), PRIMARY KEY (v))",
+            f"CREATE VIEW v{number} AS SELECT 'a' || 'b' AS x, NOT 1 BETWEEN -5 AND 5 AS y, 1 / 3 AS z",
+            f"CREATE PROCEDURE p{number}(INOUT a VARCHAR(10)) SET a = 'x' || a",
+            f"ALTER TABLE s{number} ADD COLUMN made DATETIME(6) NOT NULL DEFAULT NOW(6)",
+        )
         player.play("rows", f"INSERT INTO s{number} (id) VALUES (1), (22)")
         player.cursor.execute(f"SET SESSION {setting.split(' = ')[0]} = DEFAULT")
     assert only_statements(became())
@@ -133,8 +270,14 @@ def test_the_settings_that_a_statement_was_issued_under(stack, schema, player, b
 
 
 def test_a_table_that_only_a_lenient_session_may_create(stack, schema, player, became):
-    player.play("", "SET SESSION innodb_strict_mode = OFF", "CREATE TABLE odd (id INT PRIMARY KEY) ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=9", "CREATE TABLE parent (id INT, KEY (id))",
-                "SET SESSION restrict_fk_on_non_standard_key = OFF", "CREATE TABLE child (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES parent (id))")
+    player.play(
+        "",
+        "SET SESSION innodb_strict_mode = OFF",
+        "CREATE TABLE odd (id INT PRIMARY KEY) ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=9",
+        "CREATE TABLE parent (id INT, KEY (id))",
+        "SET SESSION restrict_fk_on_non_standard_key = OFF",
+        "CREATE TABLE child (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES parent (id))",
+    )
     assert only_statements(became())
     assert_same_schema(stack, schema)
 
@@ -142,8 +285,13 @@ def test_a_table_that_only_a_lenient_session_may_create(stack, schema, player, b
 def test_databases(stack, schema, player, became):
     other = f"{schema}_other"
     player.play("before", f"DROP DATABASE IF EXISTS {other}")
-    player.play("", f"CREATE DATABASE {other} CHARACTER SET latin2 COLLATE latin2_czech_cs ENCRYPTION='N'", f"ALTER DATABASE {other} COLLATE latin2_hungarian_ci", f"CREATE TABLE {other}.t (id INT PRIMARY KEY)",
-                f"ALTER DATABASE {other} READ ONLY = 1")
+    player.play(
+        "",
+        f"CREATE DATABASE {other} CHARACTER SET latin2 COLLATE latin2_czech_cs ENCRYPTION='N'",
+        f"ALTER DATABASE {other} COLLATE latin2_hungarian_ci",
+        f"CREATE TABLE {other}.t (id INT PRIMARY KEY)",
+        f"ALTER DATABASE {other} READ ONLY = 1",
+    )
     assert_same_answer(stack, f"SHOW CREATE DATABASE {other}")
     player.play("", f"ALTER DATABASE {other} READ ONLY = 0", f"CREATE DATABASE IF NOT EXISTS {other}")
     assert only_statements(became())
@@ -153,20 +301,50 @@ def test_databases(stack, schema, player, became):
 def test_accounts_of_every_sort(stack, schema, player, became):
     people = ["ex_anna", "'ex_o''brien'@'10.0.%'", "ex_müller", "ex_miller@'%.example.org'", "ex_reader", "ex_writer"]
     player.play("before", f"DROP USER IF EXISTS {', '.join(people)}")
-    player.play("", "CREATE ROLE ex_reader, ex_writer", "CREATE USER ex_anna IDENTIFIED WITH caching_sha2_password BY 'pass-1' DEFAULT ROLE ex_reader REQUIRE SSL WITH MAX_QUERIES_PER_HOUR 7 PASSWORD EXPIRE INTERVAL 90 DAY PASSWORD HISTORY 3 FAILED_LOGIN_ATTEMPTS 3 PASSWORD_LOCK_TIME 2 ACCOUNT LOCK COMMENT 'it''s ü'",
-                "CREATE USER 'ex_o''brien'@'10.0.%' IDENTIFIED BY 'pa''s\\\\s' ATTRIBUTE '{\"k\": [1, \"ü\"]}'", "CREATE USER ex_müller IDENTIFIED BY RANDOM PASSWORD", "CREATE TABLE t (id INT PRIMARY KEY, s INT)", "CREATE PROCEDURE p() SELECT 1",
-                f"GRANT SELECT, INSERT ON `{schema}`.* TO ex_reader WITH GRANT OPTION", "GRANT UPDATE (s), SELECT ON t TO ex_writer", "GRANT EXECUTE ON PROCEDURE p TO ex_anna", "GRANT ex_reader, ex_writer TO ex_anna WITH ADMIN OPTION",
-                "GRANT BACKUP_ADMIN, PROCESS ON *.* TO ex_anna", "SET DEFAULT ROLE ex_writer TO ex_anna", "ALTER USER ex_anna DEFAULT ROLE ALL", "ALTER USER ex_anna IDENTIFIED BY 'pass-2' RETAIN CURRENT PASSWORD",
-                "ALTER USER ex_anna ACCOUNT UNLOCK COMMENT 'other'", "SET PASSWORD FOR 'ex_o''brien'@'10.0.%' = 'third'", "ALTER USER ex_anna DISCARD OLD PASSWORD", "REVOKE INSERT ON `%s`.* FROM ex_reader" % schema,
-                "RENAME USER ex_müller TO ex_miller@'%.example.org'", "REVOKE IF EXISTS SELECT ON *.* FROM ex_writer IGNORE UNKNOWN USER", "REVOKE ex_writer FROM ex_anna", "ALTER USER IF EXISTS nobody_here ACCOUNT LOCK", "ALTER USER ex_anna ATTRIBUTE '{\"x\": null}'", "FLUSH PRIVILEGES")
+    player.play(
+        "",
+        "CREATE ROLE ex_reader, ex_writer",
+        "CREATE USER ex_anna IDENTIFIED WITH caching_sha2_password BY 'pass-1' DEFAULT ROLE ex_reader REQUIRE SSL WITH MAX_QUERIES_PER_HOUR 7 PASSWORD EXPIRE INTERVAL 90 DAY PASSWORD HISTORY 3 FAILED_LOGIN_ATTEMPTS 3 PASSWORD_LOCK_TIME 2 ACCOUNT LOCK COMMENT 'it''s ü'",
+        "CREATE USER 'ex_o''brien'@'10.0.%' IDENTIFIED BY 'pa''s\\\\s' ATTRIBUTE '{\"k\": [1, \"ü\"]}'",
+        "CREATE USER ex_müller IDENTIFIED BY RANDOM PASSWORD",
+        "CREATE TABLE t (id INT PRIMARY KEY, s INT)",
+        "CREATE PROCEDURE p() SELECT 1",
+        f"GRANT SELECT, INSERT ON `{schema}`.* TO ex_reader WITH GRANT OPTION",
+        "GRANT UPDATE (s), SELECT ON t TO ex_writer",
+        "GRANT EXECUTE ON PROCEDURE p TO ex_anna",
+        "GRANT ex_reader, ex_writer TO ex_anna WITH ADMIN OPTION",
+        "GRANT BACKUP_ADMIN, PROCESS ON *.* TO ex_anna",
+        "SET DEFAULT ROLE ex_writer TO ex_anna",
+        "ALTER USER ex_anna DEFAULT ROLE ALL",
+        "ALTER USER ex_anna IDENTIFIED BY 'pass-2' RETAIN CURRENT PASSWORD",
+        "ALTER USER ex_anna ACCOUNT UNLOCK COMMENT 'other'",
+        "SET PASSWORD FOR 'ex_o''brien'@'10.0.%' = 'third'",
+        "ALTER USER ex_anna DISCARD OLD PASSWORD",
+        "REVOKE INSERT ON `%s`.* FROM ex_reader" % schema,
+        "RENAME USER ex_müller TO ex_miller@'%.example.org'",
+        "REVOKE IF EXISTS SELECT ON *.* FROM ex_writer IGNORE UNKNOWN USER",
+        "REVOKE ex_writer FROM ex_anna",
+        "ALTER USER IF EXISTS nobody_here ACCOUNT LOCK",
+        "ALTER USER ex_anna ATTRIBUTE '{\"x\": null}'",
+        "FLUSH PRIVILEGES",
+    )
     stack.client("master", "GRANT PROXY ON ex_reader TO ex_anna")
     assert only_statements(became())
     for table in ACCOUNTS:
         person = {"role_edges": "to_user"}.get(table, "user")
         # Who issued the GRANT is the applier on a satellite.
-        columns = [name for name, in stack.sql("master", "SELECT column_name FROM information_schema.columns WHERE table_schema = 'mysql' AND table_name = %s "
-                                               "AND column_name <> 'Grantor' ORDER BY ordinal_position", (table,))]
-        assert_same_answer(stack, f"SELECT {', '.join(columns)} FROM mysql.{table} WHERE {person} NOT IN {OWN} ORDER BY {', '.join(map(str, range(1, 5)))}")
+        columns = [
+            name
+            for (name,) in stack.sql(
+                "master",
+                "SELECT column_name FROM information_schema.columns WHERE table_schema = 'mysql' AND table_name = %s "
+                "AND column_name <> 'Grantor' ORDER BY ordinal_position",
+                (table,),
+            )
+        ]
+        assert_same_answer(
+            stack, f"SELECT {', '.join(columns)} FROM mysql.{table} WHERE {person} NOT IN {OWN} ORDER BY {', '.join(map(str, range(1, 5)))}"
+        )
     for account in ("ex_anna", "'ex_o''brien'@'10.0.%'", "ex_reader", "ex_writer", "ex_miller@'%.example.org'"):
         assert_same_account(stack, account)
     player.play("after", "DROP USER ex_anna, 'ex_o''brien'@'10.0.%', ex_miller@'%.example.org'", "DROP ROLE ex_reader, ex_writer")
@@ -174,8 +352,19 @@ def test_accounts_of_every_sort(stack, schema, player, became):
 
 
 def test_routines_and_views_keep_who_and_how(stack, schema, player, became):
-    player.play("", "CREATE USER IF NOT EXISTS ex_owner IDENTIFIED BY 'x'", "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20))", "CREATE DEFINER=ex_owner SQL SECURITY INVOKER VIEW v AS SELECT * FROM t", "CREATE DEFINER=ex_owner@'%' PROCEDURE p() SQL SECURITY INVOKER MODIFIES SQL DATA BEGIN /* ; */ INSERT INTO t VALUES (1, 'é'); END",
-                "CREATE FUNCTION f(a JSON) RETURNS JSON NOT DETERMINISTIC READS SQL DATA RETURN JSON_SET(a, '$.x', 1)", "ALTER FUNCTION f COMMENT 'c'", "ALTER VIEW v (a, b) AS SELECT id, v FROM t WITH LOCAL CHECK OPTION", "CREATE OR REPLACE VIEW v2 AS TABLE t", "DROP VIEW v2", "DROP PROCEDURE IF EXISTS never")
+    player.play(
+        "",
+        "CREATE USER IF NOT EXISTS ex_owner IDENTIFIED BY 'x'",
+        "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20))",
+        "CREATE DEFINER=ex_owner SQL SECURITY INVOKER VIEW v AS SELECT * FROM t",
+        "CREATE DEFINER=ex_owner@'%' PROCEDURE p() SQL SECURITY INVOKER MODIFIES SQL DATA BEGIN /* ; */ INSERT INTO t VALUES (1, 'é'); END",
+        "CREATE FUNCTION f(a JSON) RETURNS JSON NOT DETERMINISTIC READS SQL DATA RETURN JSON_SET(a, '$.x', 1)",
+        "ALTER FUNCTION f COMMENT 'c'",
+        "ALTER VIEW v (a, b) AS SELECT id, v FROM t WITH LOCAL CHECK OPTION",
+        "CREATE OR REPLACE VIEW v2 AS TABLE t",
+        "DROP VIEW v2",
+        "DROP PROCEDURE IF EXISTS never",
+    )
     assert only_statements(became())
     assert_same_schema(stack, schema)
     player.play("after", "DROP VIEW v", "DROP PROCEDURE p", "DROP USER ex_owner")

@@ -1,4 +1,5 @@
 """Transactions that need more than rows: exact without a rebuild wherever that is certain, and what they became in the log."""
+
 import contextlib
 
 import pytest
@@ -16,11 +17,13 @@ def player(stack, schema):
 @pytest.fixture
 def became(stack, player, incarnations):
     """became(label="") -> the kinds of what was played under it, once the satellites have it; nobody was rebuilt for it."""
+
     def kinds(label=""):
         stack.await_satellites(deadline_s=120)
         assert {service: stack.incarnation(service) for service in stack.satellites} == incarnations, "a satellite was rebuilt"
         found = changelog.kinds(stack)
         return [found.get(gtid, "nothing") for gtid in player.gtids.get(label, [])]
+
     return kinds
 
 
@@ -29,7 +32,10 @@ def test_compressed_transactions(stack, schema, player, became):
     player.cursor.execute("SET SESSION binlog_transaction_compression = ON, cte_max_recursion_depth = 1000000")
     player.play("rows", "INSERT INTO t VALUES (1, 'a'), (2, 'ü')", "UPDATE t SET v = 'b' WHERE id = 1")
     player.play("raw", "INSERT INTO j VALUES (1, '{}')")
-    player.play("large", "INSERT INTO t WITH RECURSIVE s (i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM s WHERE i < 40000) SELECT i, REPEAT('x', 150) FROM s")
+    player.play(
+        "large",
+        "INSERT INTO t WITH RECURSIVE s (i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM s WHERE i < 40000) SELECT i, REPEAT('x', 150) FROM s",
+    )
     player.play("created", "CREATE TABLE made AS SELECT * FROM t WHERE id < 3")
     assert set(became("raw")) == {"raw type"} and set(became("large")) == {"raw large"}
     assert set(became("created")) == {"statement, raw create_select"}
@@ -38,8 +44,21 @@ def test_compressed_transactions(stack, schema, player, became):
 
 
 def test_xa_prepared_in_one_session_and_ended_in_another(stack, schema, player, became):
-    player.play("", "CREATE TABLE t (id INT PRIMARY KEY, v INT)", "CREATE TABLE made (id INT PRIMARY KEY, ts TIMESTAMP NULL, d DATE AS (DATE(ts)) STORED)")
-    player.play("prepared", "SET time_zone = '+09:00'", "XA START 'kept','b',7", "INSERT INTO made (id, ts) VALUES (1, '2024-01-02 01:00:00')", "INSERT INTO t VALUES (1, 1)", "UPDATE t SET v = 2 WHERE id = 1", "XA END 'kept','b',7", "XA PREPARE 'kept','b',7")
+    player.play(
+        "",
+        "CREATE TABLE t (id INT PRIMARY KEY, v INT)",
+        "CREATE TABLE made (id INT PRIMARY KEY, ts TIMESTAMP NULL, d DATE AS (DATE(ts)) STORED)",
+    )
+    player.play(
+        "prepared",
+        "SET time_zone = '+09:00'",
+        "XA START 'kept','b',7",
+        "INSERT INTO made (id, ts) VALUES (1, '2024-01-02 01:00:00')",
+        "INSERT INTO t VALUES (1, 1)",
+        "UPDATE t SET v = 2 WHERE id = 1",
+        "XA END 'kept','b',7",
+        "XA PREPARE 'kept','b',7",
+    )
     player.close()
     with contextlib.closing(changelog.Player(stack, schema)) as other:
         player.gtids.update(other.gtids)
@@ -58,9 +77,16 @@ def test_xa_prepared_in_one_session_and_ended_in_another(stack, schema, player, 
 
 def test_stored_generated_columns_that_depend_on_the_session(stack, schema, player, became):
     """MySQL computes them anew from a row event."""
-    player.play("ddl", "CREATE TABLE g (id INT PRIMARY KEY, ts TIMESTAMP NULL, d DATE AS (DATE(ts)) STORED, n VARCHAR(30) AS (DATE_FORMAT(ts, '%W %H')) STORED, KEY (n))")
+    player.play(
+        "ddl",
+        "CREATE TABLE g (id INT PRIMARY KEY, ts TIMESTAMP NULL, d DATE AS (DATE(ts)) STORED, n VARCHAR(30) AS (DATE_FORMAT(ts, '%W %H')) STORED, KEY (n))",
+    )
     player.cursor.execute("SET SESSION time_zone = '+05:30', lc_time_names = 'de_DE'")
-    player.play("", "INSERT INTO g (id, ts) VALUES (1, '2024-01-02 01:00:00'), (2, '2024-06-01 00:10:00')", "UPDATE g SET ts = ts + INTERVAL 1 DAY WHERE id = 2")
+    player.play(
+        "",
+        "INSERT INTO g (id, ts) VALUES (1, '2024-01-02 01:00:00'), (2, '2024-06-01 00:10:00')",
+        "UPDATE g SET ts = ts + INTERVAL 1 DAY WHERE id = 2",
+    )
     player.cursor.execute("SET SESSION time_zone = '+00:00', lc_time_names = 'en_US'")
     player.play("", "INSERT INTO g (id, ts) VALUES (3, '2024-01-02 01:00:00')")
     assert set(became()) == {"raw generated"}
@@ -70,16 +96,48 @@ def test_stored_generated_columns_that_depend_on_the_session(stack, schema, play
 
 def test_tables_and_sessions_whose_changes_go_raw(stack, schema, player, became):
     """Each reason that LOG.md names, with inserts, updates, changed keys and deletes."""
-    keyed = {"no_key": "a INT, b VARCHAR(20)", "generated": "a INT PRIMARY KEY, b VARCHAR(20), v INT AS (a + 1) VIRTUAL, s INT AS (a * 2) STORED UNIQUE"}
+    keyed = {
+        "no_key": "a INT, b VARCHAR(20)",
+        "generated": "a INT PRIMARY KEY, b VARCHAR(20), v INT AS (a + 1) VIRTUAL, s INT AS (a * 2) STORED UNIQUE",
+    }
     for reason, columns in keyed.items():
         player.play("ddl", f"CREATE TABLE t_{reason} ({columns})")
-        player.play(reason, f"INSERT INTO t_{reason} (a, b) VALUES (1, 'x'), (2, 'x'), (3, NULL)", f"UPDATE t_{reason} SET b = 'y' WHERE a = 1", f"UPDATE t_{reason} SET a = 10 WHERE a = 2", f"DELETE FROM t_{reason} WHERE a = 3")
-    player.play("ddl", "CREATE TABLE prefixed (a TEXT, b INT, PRIMARY KEY (a(3)))", "CREATE TABLE descending (a INT, b VARCHAR(5), PRIMARY KEY (a DESC, b))", "CREATE TABLE functional (a INT PRIMARY KEY, b VARCHAR(9), UNIQUE ((LOWER(b))))",
-                "CREATE TABLE parent (id INT PRIMARY KEY)", "CREATE TABLE child (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id) ON DELETE CASCADE)")
-    player.play("no_key", "INSERT INTO prefixed VALUES ('abc', 1), ('xyz', 2)", "UPDATE prefixed SET a = 'ABCD' WHERE b = 1", "DELETE FROM prefixed WHERE b = 2")
-    player.play("descending", "INSERT INTO descending VALUES (1, 'a'), (2, 'b')", "UPDATE descending SET a = 9 WHERE b = 'a'", "DELETE FROM descending WHERE a = 2")
-    player.play("functional", "INSERT INTO functional VALUES (1, 'A'), (2, 'b')", "UPDATE functional SET b = 'C' WHERE a = 2", "DELETE FROM functional WHERE a = 1")
-    player.play("cascade", "INSERT INTO parent VALUES (1), (2)", "INSERT INTO child VALUES (1, 1), (2, 2)", "DELETE FROM parent WHERE id = 1")
+        player.play(
+            reason,
+            f"INSERT INTO t_{reason} (a, b) VALUES (1, 'x'), (2, 'x'), (3, NULL)",
+            f"UPDATE t_{reason} SET b = 'y' WHERE a = 1",
+            f"UPDATE t_{reason} SET a = 10 WHERE a = 2",
+            f"DELETE FROM t_{reason} WHERE a = 3",
+        )
+    player.play(
+        "ddl",
+        "CREATE TABLE prefixed (a TEXT, b INT, PRIMARY KEY (a(3)))",
+        "CREATE TABLE descending (a INT, b VARCHAR(5), PRIMARY KEY (a DESC, b))",
+        "CREATE TABLE functional (a INT PRIMARY KEY, b VARCHAR(9), UNIQUE ((LOWER(b))))",
+        "CREATE TABLE parent (id INT PRIMARY KEY)",
+        "CREATE TABLE child (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id) ON DELETE CASCADE)",
+    )
+    player.play(
+        "no_key",
+        "INSERT INTO prefixed VALUES ('abc', 1), ('xyz', 2)",
+        "UPDATE prefixed SET a = 'ABCD' WHERE b = 1",
+        "DELETE FROM prefixed WHERE b = 2",
+    )
+    player.play(
+        "descending",
+        "INSERT INTO descending VALUES (1, 'a'), (2, 'b')",
+        "UPDATE descending SET a = 9 WHERE b = 'a'",
+        "DELETE FROM descending WHERE a = 2",
+    )
+    player.play(
+        "functional",
+        "INSERT INTO functional VALUES (1, 'A'), (2, 'b')",
+        "UPDATE functional SET b = 'C' WHERE a = 2",
+        "DELETE FROM functional WHERE a = 1",
+    )
+    player.play(
+        "cascade", "INSERT INTO parent VALUES (1), (2)", "INSERT INTO child VALUES (1, 1), (2, 2)", "DELETE FROM parent WHERE id = 1"
+    )
     player.play("flags", "SET foreign_key_checks = 0", "INSERT INTO child VALUES (7, 77)", "SET foreign_key_checks = 1")
     player.play("row_image", "SET binlog_row_image = MINIMAL", "UPDATE child SET p = NULL WHERE id = 2", "SET binlog_row_image = FULL")
     player.play("one", "SET unique_checks = 0", "INSERT INTO parent VALUES (5)", "SET unique_checks = 1")
@@ -90,7 +148,13 @@ def test_tables_and_sessions_whose_changes_go_raw(stack, schema, player, became)
 
 def test_sessions_in_statement_format_end_in_equal_satellites(stack, schema, player):
     """What is not certain to do the same is not tried: satellites clone again."""
-    player.play("", "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(50))", "SET SESSION binlog_format = STATEMENT", "INSERT INTO t (v) VALUES (UUID()), (RAND())", "CREATE TABLE made AS SELECT UUID() AS u")
+    player.play(
+        "",
+        "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(50))",
+        "SET SESSION binlog_format = STATEMENT",
+        "INSERT INTO t (v) VALUES (UUID()), (RAND())",
+        "CREATE TABLE made AS SELECT UUID() AS u",
+    )
     stack.await_satellites(deadline_s=180)
     assert any(kind.startswith("rebuild") for kind in (changelog.kinds(stack).get(gtid, "") for gtid in player.gtids[""]))
     assert_same_schema(stack, schema)

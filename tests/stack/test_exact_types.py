@@ -1,5 +1,6 @@
 """Every data type, at its edges, in every character set, inserted, updated, re-keyed and deleted: byte for byte as on the master, and in
 the log as the table in cdc-applier/LOG.md says."""
+
 import json
 import re
 
@@ -70,7 +71,9 @@ def cases(stack):
 
 
 def charsets(stack):
-    found = stack.sql("master", "SELECT character_set_name, maxlen FROM information_schema.character_sets WHERE character_set_name <> 'binary' ORDER BY 1")
+    found = stack.sql(
+        "master", "SELECT character_set_name, maxlen FROM information_schema.character_sets WHERE character_set_name <> 'binary' ORDER BY 1"
+    )
     assert len(found) > 35
     return found
 
@@ -82,9 +85,12 @@ def change_all(player, label, table, definition, values, sql_mode):
     player.cursor.execute("SET SESSION sql_mode = %s", (sql_mode,))
     player.cursor.execute(f"DROP TABLE IF EXISTS {table}")
     player.cursor.execute(f"CREATE TABLE {table} (id INT PRIMARY KEY, c {definition})")
-    player.play(label, f"INSERT INTO {table} VALUES {', '.join(f'({i}, {value})' for i, value in enumerate(values))}",
-                f"UPDATE {table} AS t JOIN (SELECT id, c FROM {table}) AS o ON o.id = (t.id + 1) % {count} SET t.c = o.c",
-                *([f"UPDATE {table} SET c = NULL WHERE id = 0"] if nullable and count > 1 else []))
+    player.play(
+        label,
+        f"INSERT INTO {table} VALUES {', '.join(f'({i}, {value})' for i, value in enumerate(values))}",
+        f"UPDATE {table} AS t JOIN (SELECT id, c FROM {table}) AS o ON o.id = (t.id + 1) % {count} SET t.c = o.c",
+        *([f"UPDATE {table} SET c = NULL WHERE id = 0"] if nullable and count > 1 else []),
+    )
     player.play("key", f"UPDATE {table} SET id = id + {count} WHERE id % 3 = 0")
     player.play(label, f"DELETE FROM {table} WHERE id % 2 = 1 AND id <> 1")
 
@@ -110,7 +116,12 @@ def test_every_value_is_the_same(stack, played, name):
 
 def test_every_character_set_is_the_same(stack, played):
     names = [name for name, _ in charsets(stack)]
-    tables = [row[0] for row in stack.sql("master", "SELECT table_name FROM information_schema.tables WHERE table_schema=%s AND table_name REGEXP '^(in|odd)_'", (SCHEMA,))]
+    tables = [
+        row[0]
+        for row in stack.sql(
+            "master", "SELECT table_name FROM information_schema.tables WHERE table_schema=%s AND table_name REGEXP '^(in|odd)_'", (SCHEMA,)
+        )
+    ]
     assert {f"{what}_{name}" for name in names for what in ("in", "odd")} == set(tables)
     assert_same_rows(stack, SCHEMA, *tables)
 
@@ -156,7 +167,7 @@ def paths(value, at):
     yield at
     if isinstance(value, dict):
         for name, inner in value.items():
-            yield from paths(inner, f'{at}.{json.dumps(name)}')
+            yield from paths(inner, f"{at}.{json.dumps(name)}")
     if isinstance(value, list):
         for place, inner in enumerate(value):
             yield from paths(inner, f"{at}[{place}]")
@@ -165,8 +176,12 @@ def paths(value, at):
 def test_comparison_sees_every_bit(stack, schema, execute):
     """The comparison itself: values that MySQL prints alike differ in it."""
     from support.same import exact
-    execute("CREATE TABLE pair (n INT PRIMARY KEY, f DOUBLE, e ENUM('a',''), j JSON)", "SET sql_mode = ''",
-            "INSERT INTO pair VALUES (1, 0, '', '1'), (2, -0e0, 0, CAST(1e0 AS JSON))")
+
+    execute(
+        "CREATE TABLE pair (n INT PRIMARY KEY, f DOUBLE, e ENUM('a',''), j JSON)",
+        "SET sql_mode = ''",
+        "INSERT INTO pair VALUES (1, 0, '', '1'), (2, -0e0, 0, CAST(1e0 AS JSON))",
+    )
     shown = ", ".join(exact(*column) for column in (("f", "double"), ("e", "enum"), ("j", "json")))
     one, other = stack.sql("master", f"SELECT {shown} FROM {quoted(schema)}.pair ORDER BY n")
     assert all(a != b for a, b in zip(one, other)), (one, other)

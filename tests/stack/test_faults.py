@@ -1,4 +1,5 @@
 """When parts fail: reads and writes go on where they can, fail clearly where they can't, and all is well afterwards."""
+
 import concurrent.futures
 import contextlib
 import threading
@@ -78,16 +79,19 @@ OPENINGS = {
 def test_a_read_only_transaction_moves_while_it_has_read_nothing(stack, table):
     """Its satellite dies after BEGIN: the first read is answered elsewhere, in a transaction that has said the same. One
     that has read gets an error, and its connection goes on after ROLLBACK."""
+
     def reads(cursor, row=5):
         cursor.execute("SELECT n FROM items WHERE id = %s", (row,))
         return cursor.fetchall()
 
     with contextlib.ExitStack() as opened:
+
         def open_session(statements):
             cursor = opened.enter_context(contextlib.closing(stack.gate_connect())).cursor()
             for statement in statements:
                 cursor.execute(statement)
             return cursor
+
         with stack.paused("applier-2", "java"):  # satellite-2 is behind: all of them begin on satellite-1
             stack.sql("master", "UPDATE app.items SET n = 90 WHERE id = 9")
             stack.wait_for(lambda: stack.contains("satellite-1", stack.gtid("master")), 30, "satellite-1 to be there")
@@ -140,10 +144,12 @@ def test_satellites_that_lag_do_not_make_reads_stale(stack, table):
 
 def test_reads_do_not_wait_in_vain_while_the_log_stands_still(stack, table):
     """Nothing arrives at satellites: once that is known, strong reads go to the master at once; afterwards to satellites again."""
+
     def reads_on_satellites():
         return sum(stack.server(name)["reads"] for name in stack.satellites)
 
     with contextlib.closing(stack.gate_connect()) as connection, connection.cursor() as cursor:
+
         def read():
             since = time.monotonic()
             cursor.execute("SELECT n FROM items WHERE id = 9")
@@ -155,6 +161,7 @@ def test_reads_do_not_wait_in_vain_while_the_log_stands_still(stack, table):
             for _ in range(10):
                 read()
             return reads_on_satellites() == before + 10
+
         with stack.paused("capture", "java"):
             stack.sql("master", "UPDATE app.items SET n = 109 WHERE id = 9")
             known = stack.metrics().total("gtid_gate_hopeless_waits_total")
@@ -179,7 +186,9 @@ def test_reads_of_a_table_that_satellites_lack_are_capped_on_the_master(stack, t
             reading = [pool.submit(cursor.execute, "SELECT SLEEP(0.4) FROM late") for cursor in cursors]
             most = 0
             while not all(one.done() for one in reading):
-                most = max(most, stack.sql("master", "SELECT COUNT(*) FROM performance_schema.processlist WHERE INFO LIKE 'SELECT SLEEP%'")[0][0])
+                most = max(
+                    most, stack.sql("master", "SELECT COUNT(*) FROM performance_schema.processlist WHERE INFO LIKE 'SELECT SLEEP%'")[0][0]
+                )
         assert [one.result() for one in reading] == [1] * len(cursors)
         assert 0 < most <= 16
     stack.sql("master", "DROP TABLE app.late")
@@ -201,6 +210,7 @@ def test_fallbacks_to_the_master_are_capped(stack, table):
                         return "answered"
                 except pymysql.err.MySQLError as error:
                     return error.args
+
             with concurrent.futures.ThreadPoolExecutor(12) as pool:
                 outcomes = list(pool.map(slow, range(12)))
         refused = [outcome for outcome in outcomes if outcome != "answered"]
@@ -230,6 +240,7 @@ def test_the_master_out_of_reach_is_a_clear_error_and_recovers(stack, table):
             with contextlib.closing(stack.gate_connect()) as again, again.cursor() as fresh:
                 fresh.execute("SELECT n FROM items WHERE id = 5")
                 return fresh.fetchall() == ((5,),)
+
         stack.wait_for(read, 30, "reads to be answered again")
     stack.await_satellites(90)
 
@@ -251,11 +262,20 @@ def test_a_gate_that_is_told_to_stop_finishes_what_runs(stack, table):
         with contextlib.closing(connection), connection.cursor() as cursor:
             cursor.execute("SELECT SLEEP(2)")
             result.append(cursor.fetchall())
+
     thread = threading.Thread(target=slow)
     thread.start()
-    stack.wait_for(lambda: any("SLEEP(2)" in str(row) for service in ("master", *stack.satellites) for row in
-                               stack.sql(service, "SELECT info FROM performance_schema.processlist WHERE info LIKE 'SELECT SLEEP%%'")), 10, "the statement to run")
+    stack.wait_for(
+        lambda: any(
+            "SLEEP(2)" in str(row)
+            for service in ("master", *stack.satellites)
+            for row in stack.sql(service, "SELECT info FROM performance_schema.processlist WHERE info LIKE 'SELECT SLEEP%%'")
+        ),
+        10,
+        "the statement to run",
+    )
     import signal
+
     stack.kill_process("gate", "gtid-gate", signal.SIGTERM)
     thread.join(20)
     assert result == [((0,),)]

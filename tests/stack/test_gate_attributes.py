@@ -1,5 +1,6 @@
 """Query attributes: what a client sends beside a statement arrives with it, wherever the statement runs. Servers tell through
 MySQL's own component, which these tests install and remove."""
+
 import contextlib
 import datetime
 import decimal
@@ -18,9 +19,24 @@ COMPONENT = "file://component_query_attributes"
 ASK = "SELECT mysql_query_attribute_string('trace')"
 # Letters of a value that the component tells.
 MOST_TOLD = 1023
-VALUES = {"trace": "00-4bf92f-01 ü '\"?", "empty": "", "long": "x" * 300, "longer": "y" * 70_000, "tiny": 7, "short": -300, "int": 70_000, "big": -(1 << 40),
-          "unsigned": 2**64 - 1, "double": 0.1, "decimal": decimal.Decimal("12.50"), "bytes": b"abc", "date": datetime.date(2024, 2, 29),
-          "datetime": datetime.datetime(2024, 1, 2, 3, 4, 5, 678000), "midnight": datetime.datetime(2024, 1, 2), "time": datetime.timedelta(days=-3, microseconds=5)}
+VALUES = {
+    "trace": "00-4bf92f-01 ü '\"?",
+    "empty": "",
+    "long": "x" * 300,
+    "longer": "y" * 70_000,
+    "tiny": 7,
+    "short": -300,
+    "int": 70_000,
+    "big": -(1 << 40),
+    "unsigned": 2**64 - 1,
+    "double": 0.1,
+    "decimal": decimal.Decimal("12.50"),
+    "bytes": b"abc",
+    "date": datetime.date(2024, 2, 29),
+    "datetime": datetime.datetime(2024, 1, 2, 3, 4, 5, 678000),
+    "midnight": datetime.datetime(2024, 1, 2),
+    "time": datetime.timedelta(days=-3, microseconds=5),
+}
 
 
 def installed(stack, service):
@@ -44,21 +60,25 @@ def component(stack):
 def connect(stack, table):
     """connect(attributes, where): a session whose statements all have these."""
     with contextlib.ExitStack() as opened:
+
         def connected(attributes, where="gate", **options):
             to = stack.gate_connect if where == "gate" else stack.master_connect
             connection = opened.enter_context(contextlib.closing(to(client="connector", **options)))
             for name, value in attributes.items():
                 connection.query_attrs_append((name, value))
             return connection
+
         yield connected
 
 
 @pytest.fixture
 def drained(stack):
     """drained(name): new statements go elsewhere, until the test ends."""
+
     def drain(name):
         for other in stack.satellites:
             gate("drain" if other == name else "undrain", other)
+
     yield drain
     for name in stack.satellites:
         gate("undrain", name)
@@ -173,6 +193,7 @@ def test_types_that_came_with_attributes_are_known_to_the_next_server(connect, d
         connection.unread_result = True
         rows, _ = connection.get_rows(binary=True, columns=result[1])
         return rows
+
     bound = connection.cmd_stmt_execute(number, ("ü", 8), prepared["parameters"])
     assert answer(bound) == [("item ü 8", "ü")]
     for name in (stack.satellites[1], stack.satellites[0]):
@@ -187,9 +208,17 @@ def test_connector_j(stack, table):
     """Cursors with attributes, and executions whose types came before."""
     jars = glob.glob(f"{stack.root}/cdc-applier/target/dist/lib/mysql-connector-j-*.jar")
     assert jars, "cdc-applier is built before the stack comes up"
-    done = containers.run("java", "-cp", jars[0], "tests/stack/clients/Attributes.java", env={
-        "URL": f"jdbc:mysql://{stack.host}:{stack.gate_port}/app?useServerPrepStmts=true&useCursorFetch=true&cachePrepStmts=true&allowPublicKeyRetrieval=true",
-        "DB_USER": "app", "DB_PASSWORD": stack.password("app")})
+    done = containers.run(
+        "java",
+        "-cp",
+        jars[0],
+        "tests/stack/clients/Attributes.java",
+        env={
+            "URL": f"jdbc:mysql://{stack.host}:{stack.gate_port}/app?useServerPrepStmts=true&useCursorFetch=true&cachePrepStmts=true&allowPublicKeyRetrieval=true",
+            "DB_USER": "app",
+            "DB_PASSWORD": stack.password("app"),
+        },
+    )
     assert done.stdout.strip().endswith("fine"), done.stdout
 
 
@@ -197,19 +226,48 @@ def test_the_mysql_client(stack, table):
     options = f"[client]\nuser=app\npassword={stack.password('app')}\nhost=gate\nport=6034\nprotocol=TCP\n"
     stack.compose("exec", "-T", "master", "sh", "-c", "umask 077; cat > /run/multimed/test.cnf", input=options)
     script = f"query_attributes trace by_hand other 2\n{ASK};\n{ASK};\nSELECT n FROM items WHERE id = 3;\n"
-    done = stack.compose("exec", "-T", "master", "mysql", "--defaults-file=/run/multimed/test.cnf", "-N", "--loose-commands", "app", input=script)
+    done = stack.compose(
+        "exec", "-T", "master", "mysql", "--defaults-file=/run/multimed/test.cnf", "-N", "--loose-commands", "app", input=script
+    )
     assert done.stdout.splitlines() == ["by_hand", "NULL", "3"]
 
 
 STATEMENTS = (
-    "CREATE TABLE attributed (id INT PRIMARY KEY, v VARCHAR(40))", "INSERT INTO attributed VALUES (1, 'a'), (2, 'b')",
-    "BEGIN", "UPDATE attributed SET v = mysql_query_attribute_string('trace') WHERE id = 1", "SAVEPOINT s", "DELETE FROM attributed",
-    "ROLLBACK TO s", "COMMIT", "SELECT * FROM attributed ORDER BY id", "START TRANSACTION READ ONLY", "SAVEPOINT s",
-    "SELECT v FROM attributed WHERE id = 1", ASK, "COMMIT", "SET TRANSACTION READ ONLY", "START TRANSACTION", "SELECT COUNT(*) FROM attributed", "ROLLBACK",
-    "SET autocommit = 0", "SELECT v FROM attributed WHERE id = 2", "SET autocommit = 1", "SET @a = 5, @multimed_consistency = 'session'", "SELECT @a",
-    "SET SESSION sql_select_limit = 1", "SELECT id FROM attributed ORDER BY id", "SET SESSION sql_select_limit = DEFAULT", "SET NAMES utf8mb4", "USE app",
-    "SELECT /* multimed: consistency=eventual */ 1", "SELECT CAST('12x' AS SIGNED)", "SHOW WARNINGS", "PREPARE p FROM 'SELECT 1'", "EXECUTE p",
-    "DROP TABLE attributed")
+    "CREATE TABLE attributed (id INT PRIMARY KEY, v VARCHAR(40))",
+    "INSERT INTO attributed VALUES (1, 'a'), (2, 'b')",
+    "BEGIN",
+    "UPDATE attributed SET v = mysql_query_attribute_string('trace') WHERE id = 1",
+    "SAVEPOINT s",
+    "DELETE FROM attributed",
+    "ROLLBACK TO s",
+    "COMMIT",
+    "SELECT * FROM attributed ORDER BY id",
+    "START TRANSACTION READ ONLY",
+    "SAVEPOINT s",
+    "SELECT v FROM attributed WHERE id = 1",
+    ASK,
+    "COMMIT",
+    "SET TRANSACTION READ ONLY",
+    "START TRANSACTION",
+    "SELECT COUNT(*) FROM attributed",
+    "ROLLBACK",
+    "SET autocommit = 0",
+    "SELECT v FROM attributed WHERE id = 2",
+    "SET autocommit = 1",
+    "SET @a = 5, @multimed_consistency = 'session'",
+    "SELECT @a",
+    "SET SESSION sql_select_limit = 1",
+    "SELECT id FROM attributed ORDER BY id",
+    "SET SESSION sql_select_limit = DEFAULT",
+    "SET NAMES utf8mb4",
+    "USE app",
+    "SELECT /* multimed: consistency=eventual */ 1",
+    "SELECT CAST('12x' AS SIGNED)",
+    "SHOW WARNINGS",
+    "PREPARE p FROM 'SELECT 1'",
+    "EXECUTE p",
+    "DROP TABLE attributed",
+)
 
 
 def test_statements_of_every_kind_may_have_attributes(connect):
@@ -240,9 +298,16 @@ def test_statements_and_attributes_of_more_than_16_mib(connect):
         assert ask(connection, "SELECT n FROM items WHERE id = 5", prepared=prepared) == [(5,)]
 
 
-MALFORMED = {"no set": b"\x00", "two sets": b"\x00\x02SELECT 1", "count without values": b"\x01\x01", "no types": b"\x01\x01\x00\x00SELECT 1",
-             "cut off": b"\x01\x01\x00\x01\xfe\x00\x05tra", "a boolean": b"\x01\x01\x00\x01\xf4\x00\x01a\x01SELECT 1", "no length": b"\xfb\x01SELECT 1",
-             "long": b"\x01\x01\x00\x01\xfe\x00\xfe" + b"\xff" * (17 << 20)}
+MALFORMED = {
+    "no set": b"\x00",
+    "two sets": b"\x00\x02SELECT 1",
+    "count without values": b"\x01\x01",
+    "no types": b"\x01\x01\x00\x00SELECT 1",
+    "cut off": b"\x01\x01\x00\x01\xfe\x00\x05tra",
+    "a boolean": b"\x01\x01\x00\x01\xf4\x00\x01a\x01SELECT 1",
+    "no length": b"\xfb\x01SELECT 1",
+    "long": b"\x01\x01\x00\x01\xfe\x00\xfe" + b"\xff" * (17 << 20),
+}
 
 
 @pytest.mark.parametrize("what", MALFORMED)
@@ -250,7 +315,7 @@ def test_malformed_attributes_are_refused_and_disturb_nothing(connect, what):
     connection = connect({"trace": "after"})
     ask(connection, "BEGIN", "SET @a = 1")
     answer = connection._send_cmd(ServerCmd.QUERY, MALFORMED[what])
-    assert (answer[4], struct.unpack("<H", answer[5:7])[0]) == (0xff, 1835), answer
+    assert (answer[4], struct.unpack("<H", answer[5:7])[0]) == (0xFF, 1835), answer
     assert connection.in_transaction and ask(connection, f"{ASK}, @a") == [("after", 1)]
     ask(connection, "COMMIT")
 
@@ -260,7 +325,7 @@ def test_too_few_values_are_refused_as_mysql_does(connect):
         connection = connect({}, where)
         number = connection.cmd_stmt_prepare(b"SELECT ?, ?")["statement_id"]
         answer = connection._send_cmd(ServerCmd.STMT_EXECUTE, struct.pack("<IBI", number, 8, 1) + b"\x01\x00\x01\x08\x00\x00" + bytes(8))
-        assert (answer[4], struct.unpack("<H", answer[5:7])[0]) == (0xff, 1210), answer
+        assert (answer[4], struct.unpack("<H", answer[5:7])[0]) == (0xFF, 1210), answer
         assert ask(connection, "SELECT 1") == [(1,)]
 
 

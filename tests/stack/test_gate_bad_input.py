@@ -1,4 +1,5 @@
 """Garbage, oversized and half-open: a clear error for whoever sent it, nothing for anybody else."""
+
 import contextlib
 import os
 import socket
@@ -39,16 +40,22 @@ def errors(data):
     """(code, message) of the error packets in a stream."""
     found, at = [], 0
     while at + 4 <= len(data):
-        length = int.from_bytes(data[at:at + 3], "little")
-        body = data[at + 4:at + 4 + length]
+        length = int.from_bytes(data[at : at + 3], "little")
+        body = data[at + 4 : at + 4 + length]
         if body[:1] == b"\xff":
             found.append((struct.unpack("<H", body[1:3])[0], body[3:].decode(errors="replace")))
         at += 4 + length
     return found
 
 
-GARBAGE = {"random": os.urandom(4096), "http": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "zeros": bytes(8192), "ones": b"\xff" * 8192,
-           "empty packet": b"\0\0\0\1", "tls without asking": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + os.urandom(500)}
+GARBAGE = {
+    "random": os.urandom(4096),
+    "http": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+    "zeros": bytes(8192),
+    "ones": b"\xff" * 8192,
+    "empty packet": b"\0\0\0\1",
+    "tls without asking": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + os.urandom(500),
+}
 
 
 @pytest.mark.parametrize("what", GARBAGE)
@@ -121,7 +128,11 @@ def test_an_execute_of_a_statement_that_was_never_prepared(stack):
 @pytest.mark.parametrize("service", ["gate", "capture", "applier-1"])
 def test_garbage_on_the_status_ports(stack, service):
     host, port = (stack.host, int(stack.status_url.rsplit(":", 1)[1])) if service == "gate" else (containers.address(service), 8080)
-    for garbage in (GARBAGE["random"], b"GET " + b"x" * 100_000 + b" HTTP/1.1\r\n\r\n", b"POST /metrics HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n"):
+    for garbage in (
+        GARBAGE["random"],
+        b"GET " + b"x" * 100_000 + b" HTTP/1.1\r\n\r\n",
+        b"POST /metrics HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n",
+    ):
         with socket.create_connection((host, port), timeout=15) as connection:
             with contextlib.suppress(OSError):
                 connection.sendall(garbage)

@@ -1,4 +1,5 @@
 """Where the gate's clients on the host come in: its port, without a proxy of Docker's before it, and its Unix socket."""
+
 import contextlib
 import os
 import pathlib
@@ -71,8 +72,10 @@ def test_only_the_bind_address_listens_and_nothing_else_of_the_stack(stack):
 
 
 def test_no_proxy_of_dockers_is_before_the_gates_port(stack):
-    proxies = [pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-               for pid in containers.run("pgrep", "-x", "docker-proxy", check=False).stdout.split()]
+    proxies = [
+        pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        for pid in containers.run("pgrep", "-x", "docker-proxy", check=False).stdout.split()
+    ]
     ports = {line[line.index(b"-host-port") + 1] for line in proxies if b"-host-port" in line}
     assert str(stack.gate_port).encode() not in ports and str(stack.front_port).encode() not in ports
 
@@ -93,6 +96,7 @@ def by_pymysql(user, password):
 
 def by_connector(user, password):
     import mysql.connector
+
     return mysql.connector.connect(unix_socket=str(SOCKET), user=user, password=password, autocommit=True, use_pure=True)
 
 
@@ -105,9 +109,26 @@ def test_drivers_log_in_by_the_unix_socket_as_the_account_that_they_are_over_tcp
 
 
 def test_mysqls_client_logs_in_by_the_unix_socket(stack, fresh_user):
-    command = ("docker", "run", "--rm", "-i", "--network", "none", "-v", f"{SOCKET.parent}:/clients", "--entrypoint", "mysql",
-               containers.inspect("master")["Config"]["Image"], "--defaults-file=/dev/stdin", "-N", "-e", "SELECT CURRENT_USER(); SHOW TABLES IN app")
-    done = containers.run(*command, input=f"[client]\nuser={fresh_user}\npassword={stack.password(fresh_user)}\nsocket=/clients/gate.sock\n")
+    command = (
+        "docker",
+        "run",
+        "--rm",
+        "-i",
+        "--network",
+        "none",
+        "-v",
+        f"{SOCKET.parent}:/clients",
+        "--entrypoint",
+        "mysql",
+        containers.inspect("master")["Config"]["Image"],
+        "--defaults-file=/dev/stdin",
+        "-N",
+        "-e",
+        "SELECT CURRENT_USER(); SHOW TABLES IN app",
+    )
+    done = containers.run(
+        *command, input=f"[client]\nuser={fresh_user}\npassword={stack.password(fresh_user)}\nsocket=/clients/gate.sock\n"
+    )
     assert done.stdout.splitlines()[0] == f"{fresh_user}@%"
 
 

@@ -1,4 +1,5 @@
 """Satellites are drained, removed and added while clients read: none of them gets an error."""
+
 import contextlib
 import json
 import threading
@@ -116,10 +117,19 @@ def reads_during(stack, cursor):
     return {s["name"]: s["reads"] - before[s["name"]] for s in stack.servers() if s["reads"] != before[s["name"]]}
 
 
-@pytest.mark.parametrize("command,said", [
-    (("drain", "satellite-9"), "no satellite"), (("remove", "satellite-1"), "drain it first"), (("remove", "master"), "no satellite"),
-    (("add", "satellite-1:3306"), "is there already"), (("add", "master:3306"), "is there already"), (("add", "nowhere:x"), "host:port"),
-    (("drain",), "usage"), (("stop",), "usage")])
+@pytest.mark.parametrize(
+    "command,said",
+    [
+        (("drain", "satellite-9"), "no satellite"),
+        (("remove", "satellite-1"), "drain it first"),
+        (("remove", "master"), "no satellite"),
+        (("add", "satellite-1:3306"), "is there already"),
+        (("add", "master:3306"), "is there already"),
+        (("add", "nowhere:x"), "host:port"),
+        (("drain",), "usage"),
+        (("stop",), "usage"),
+    ],
+)
 def test_what_can_not_be_done_is_refused_and_changes_nothing(stack, command, said):
     before = [(s["name"], s["state"]) for s in stack.servers()]
     status, output = gate(*command, check=False)
@@ -127,8 +137,14 @@ def test_what_can_not_be_done_is_refused_and_changes_nothing(stack, command, sai
     assert [(s["name"], s["state"]) for s in stack.servers()] == before
 
 
-@pytest.mark.parametrize("method,path,body", [
-    ("POST", "/servers", b'{"address":"elsewhere:3306"}'), ("POST", "/servers/satellite-1/drain", b""), ("DELETE", "/servers/satellite-1", None)])
+@pytest.mark.parametrize(
+    "method,path,body",
+    [
+        ("POST", "/servers", b'{"address":"elsewhere:3306"}'),
+        ("POST", "/servers/satellite-1/drain", b""),
+        ("DELETE", "/servers/satellite-1", None),
+    ],
+)
 def test_from_another_host_changes_need_the_token(stack, method, path, body):
     """The published port is another host to the gate."""
     for headers in ({}, {"Authorization": "Bearer guess"}):
@@ -144,10 +160,13 @@ def test_with_the_token_they_are_made(stack, restored):
     token = (stack.secrets / "gate/gate_password").read_text().strip()
     stack.recreate("gate", GATE_ADMIN_TOKEN_FILE="/run/secrets/gate_password")
     try:
+
         def post(token):
-            request = urllib.request.Request(stack.status_url + "/servers/satellite-2/drain", data=b"", method="POST",
-                                             headers={"Authorization": f"Bearer {token}"})
+            request = urllib.request.Request(
+                stack.status_url + "/servers/satellite-2/drain", data=b"", method="POST", headers={"Authorization": f"Bearer {token}"}
+            )
             return urllib.request.urlopen(request, timeout=5).status
+
         with pytest.raises(urllib.error.HTTPError) as refused:
             post("guess")
         assert refused.value.code == 401

@@ -1,4 +1,5 @@
 """What each consistency level sees while satellites stand still, and what comes when nothing is fresh enough."""
+
 import concurrent.futures
 import contextlib
 import time
@@ -61,9 +62,11 @@ def frozen(stack, register):
 def session(stack, register):
     """session(): a new session through the gate; its cursor."""
     with contextlib.ExitStack() as opened:
+
         def connect(**options):
             connection = opened.enter_context(contextlib.closing(stack.gate_connect(**options)))
             return opened.enter_context(connection.cursor())
+
         yield connect
 
 
@@ -76,8 +79,11 @@ def test_every_level_sees_what_it_was_promised(frozen, session):
 
 
 @pytest.mark.parametrize("level,sees_own", [("session", True), ("strong", True), ("eventual", False), ("bounded:60000", False)])
-@pytest.mark.parametrize("write", [
-    ("UPDATE levels SET v = v + 5 WHERE id = 1",), ("BEGIN", "UPDATE levels SET v = v + 5 WHERE id = 1", "COMMIT")], ids=["alone", "transaction"])
+@pytest.mark.parametrize(
+    "write",
+    [("UPDATE levels SET v = v + 5 WHERE id = 1",), ("BEGIN", "UPDATE levels SET v = v + 5 WHERE id = 1", "COMMIT")],
+    ids=["alone", "transaction"],
+)
 def test_own_writes(frozen, session, level, sees_own, write):
     cursor = session()
     ask(cursor, f"SET @multimed_consistency = '{level}'", *write)
@@ -85,16 +91,24 @@ def test_own_writes(frozen, session, level, sees_own, write):
     assert read(session(), "consistency=session") == frozen.old, "another session's"
 
 
-@pytest.mark.parametrize("begin,commit", [
-    ("SET autocommit = 0", "SET autocommit = 1"), ("BEGIN", "START TRANSACTION READ ONLY"), ("BEGIN", "SET PASSWORD TO RANDOM"),
-    ("BEGIN", "CREATE TABLE IF NOT EXISTS levels_ddl (id INT PRIMARY KEY)")])
+@pytest.mark.parametrize(
+    "begin,commit",
+    [
+        ("SET autocommit = 0", "SET autocommit = 1"),
+        ("BEGIN", "START TRANSACTION READ ONLY"),
+        ("BEGIN", "SET PASSWORD TO RANDOM"),
+        ("BEGIN", "CREATE TABLE IF NOT EXISTS levels_ddl (id INT PRIMARY KEY)"),
+    ],
+)
 def test_a_commit_that_is_not_called_so_counts_as_an_own_change(stack, register, begin, commit):
     """Somebody else's strong read has the master asked between the change and its commit."""
     stack.make_user("changing", db=USER)
     with Frozen(stack)() as frozen, contextlib.ExitStack() as opened:
+
         def connect(user):
             connection = opened.enter_context(contextlib.closing(stack.gate_connect(user=user, database=USER)))
             return opened.enter_context(connection.cursor())
+
         cursor, other = connect("changing"), connect(USER)
         ask(cursor, "SET @multimed_consistency = 'session'", begin, "UPDATE levels SET v = v + 5 WHERE id = 1")
         assert read(other) == frozen.new, "not committed yet"
@@ -234,9 +248,17 @@ def test_variables_hold_for_the_session_until_taken_back(stack, frozen, session)
             assert again.fetchall() == [(frozen.new,)]
 
 
-@pytest.mark.parametrize("statement", [
-    "SET @multimed_consistency = 'stong'", "SET @multimed_wait_ms = 'soon'", "SET @multimed_after_wait = 'retry', @multimed_wait_ms = 1",
-    "SET @multimed_wait_ms = 60001", "SELECT 1 /* multimed: consistency=bounded */", "SELECT 1 /* multimed: eventual */"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SET @multimed_consistency = 'stong'",
+        "SET @multimed_wait_ms = 'soon'",
+        "SET @multimed_after_wait = 'retry', @multimed_wait_ms = 1",
+        "SET @multimed_wait_ms = 60001",
+        "SELECT 1 /* multimed: consistency=bounded */",
+        "SELECT 1 /* multimed: eventual */",
+    ],
+)
 def test_a_choice_that_is_not_understood_is_refused_and_changes_nothing(frozen, session, statement):
     cursor = session()
     ask(cursor, "SET @multimed_consistency = 'eventual'")
@@ -261,9 +283,11 @@ def test_users_have_levels_of_their_own(stack, register):
     stack.recreate("gate", GATE_CONSISTENCY="session", GATE_USERS="reporting: consistency=eventual after_wait=error; other: wait_ms=1")
     try:
         with Frozen(stack)() as frozen, contextlib.ExitStack() as opened:
+
             def session(user):
                 connection = opened.enter_context(contextlib.closing(stack.gate_connect(user=user, database=USER)))
                 return opened.enter_context(connection.cursor())
+
             reporting, app = session("reporting"), session(USER)
             assert read(reporting) == frozen.old and read(app) == frozen.old
             ask(app, "UPDATE levels SET v = v + 7")
@@ -297,6 +321,7 @@ def test_without_a_master_each_level_does_what_it_can(stack, session):
             except pymysql.err.MySQLError as error:
                 assert error.args[0] == 1105, error
                 return True
+
         for level in ("session", "bounded:4000"):
             stack.wait_for(lambda level=level: refused(level), 20, f"{level} to be refused")
         assert read(readers["eventual"]) is not None, "served all the while"

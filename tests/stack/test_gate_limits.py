@@ -1,4 +1,5 @@
 """What a server gets at most: statements at a time, in the order of their arrival, and connections, shared once there are no more."""
+
 import contextlib
 import threading
 import time
@@ -16,8 +17,10 @@ SESSIONS = 12
 @pytest.fixture
 def limit(stack):
     """limit(server, running=…, connections=…): until the end of the test."""
+
     def set_limits(name, **limits):
         gate("limit", name, *(f"{what}={number}" for what, number in limits.items()))
+
     yield set_limits
     for server in ("master", *stack.satellites):
         gate("limit", server, "running=64", "connections=1000")
@@ -27,9 +30,11 @@ def limit(stack):
 def sessions(stack, table):
     """sessions(count, **options): that many connections through the gate, one cursor each."""
     with contextlib.ExitStack() as opened:
+
         def connect(count, prepared=False, **options):
             connections = [opened.enter_context(contextlib.closing(stack.gate_connect(**options))) for _ in range(count)]
             return [c.cursor(prepared=True) if prepared else c.cursor() for c in connections]
+
         yield connect
 
 
@@ -48,6 +53,7 @@ def at_once(cursors, action):
             action(cursor)
         except Exception as error:  # a thread's error must reach the test
             errors[cursor] = error
+
     threads = [threading.Thread(target=one, args=(c,)) for c in cursors]
     for thread in threads:
         thread.start()
@@ -97,7 +103,9 @@ def test_overload_is_a_clear_error_and_nobody_elses_trouble(stack, sessions, lim
     threads, errors = at_once(slow, lambda c: ask(c, "SELECT SLEEP(8), COUNT(*) FROM items"))
     stack.wait_for(lambda: sum(s["load"] for s in stack.servers()) == 2, 10, "both satellites are busy")
     for cursor in waiting:
-        with pytest.raises(pymysql.err.MySQLError, match=r"satellite-. is overloaded: not this statement's turn within 5000 ms \(1 run at a time"):
+        with pytest.raises(
+            pymysql.err.MySQLError, match=r"satellite-. is overloaded: not this statement's turn within 5000 ms \(1 run at a time"
+        ):
             ask(cursor, "SELECT COUNT(*) FROM items")
         break
     master = stack.server("master")["reads"]
@@ -171,10 +179,18 @@ def test_sessions_share_the_masters_connections_and_keep_what_is_theirs(stack, s
             ask(cursor, "COMMIT")
             assert processes(stack, "master") <= 3
         for number, cursor in enumerate(cursors):
-            expected = (mine[number], 1000 + number, "latin1" if number % 2 == 0 else "utf8mb4",
-                        "REPEATABLE-READ" if number % 3 == 0 else "READ-COMMITTED", int(number % 4 != 0), "app")
-            assert ask(cursor, "SELECT LAST_INSERT_ID(), @@lock_wait_timeout, @@character_set_client, @@transaction_isolation, "
-                               "@@autocommit, DATABASE()") == [expected], (turn, number)
+            expected = (
+                mine[number],
+                1000 + number,
+                "latin1" if number % 2 == 0 else "utf8mb4",
+                "REPEATABLE-READ" if number % 3 == 0 else "READ-COMMITTED",
+                int(number % 4 != 0),
+                "app",
+            )
+            assert ask(
+                cursor,
+                "SELECT LAST_INSERT_ID(), @@lock_wait_timeout, @@character_set_client, @@transaction_isolation, @@autocommit, DATABASE()",
+            ) == [expected], (turn, number)
             ask(cursor, "ROLLBACK")
     stack.sql("master", "DROP TABLE app.ids")
 
@@ -286,12 +302,14 @@ def test_readers_share_the_satellites_connections(stack, sessions, limit, prepar
                     cursor.execute(f"SELECT id, n FROM items WHERE id = {key}")
                 if list(cursor.fetchall()) != [(key, key % 10)]:
                     wrong.append(key)
+
     threads, errors = at_once(cursors, read)
     handed = stack.metrics().total("gtid_gate_handed_over_total")
 
     def shared():
         most[0] = max(most[0], *(processes(stack, name) for name in stack.satellites))
         return errors or wrong or stack.metrics().total("gtid_gate_handed_over_total") > handed + 500
+
     stack.wait_for(shared, 60, "connections that pass from session to session")
     over.set()
     left(threads)
@@ -331,9 +349,16 @@ def test_another_user_never_gets_a_connection_of_the_first(stack, sessions, limi
                 ask(cursor, "SELECT COUNT(*) FROM app.items")
 
 
-@pytest.mark.parametrize("command,said", [
-    (("limit", "nobody", "running=1"), "no satellite"), (("limit", "master", "running=0"), "from 1 to"),
-    (("limit", "master", "walking=3"), "expected"), (("limit", "master"), "usage"), (("limit", "master", "running=many"), "usage")])
+@pytest.mark.parametrize(
+    "command,said",
+    [
+        (("limit", "nobody", "running=1"), "no satellite"),
+        (("limit", "master", "running=0"), "from 1 to"),
+        (("limit", "master", "walking=3"), "expected"),
+        (("limit", "master"), "usage"),
+        (("limit", "master", "running=many"), "usage"),
+    ],
+)
 def test_a_limit_that_makes_no_sense_is_refused(stack, command, said):
     before = [s["limits"] for s in stack.servers()]
     status, output = gate(*command, check=False)
@@ -366,9 +391,12 @@ def test_an_idle_connection_costs_little_and_nothing_is_left_of_it(stack, table)
 def test_a_session_finds_nothing_of_another_on_a_shared_connection(stack, sessions, limit):
     """What a stored function leaves, by way of a view, the gate cannot see."""
     stack.sql("master", "DROP FUNCTION IF EXISTS app.leaves")
-    stack.sql("master", "CREATE FUNCTION app.leaves() RETURNS INT BEGIN "
-                        "SET @left_behind = CONCAT(IFNULL(@left_behind, ''), IF(IS_FREE_LOCK('left_behind'), 'x', 'lock')); "
-                        "DO GET_LOCK('left_behind', 0); RETURN LENGTH(@left_behind); END")
+    stack.sql(
+        "master",
+        "CREATE FUNCTION app.leaves() RETURNS INT BEGIN "
+        "SET @left_behind = CONCAT(IFNULL(@left_behind, ''), IF(IS_FREE_LOCK('left_behind'), 'x', 'lock')); "
+        "DO GET_LOCK('left_behind', 0); RETURN LENGTH(@left_behind); END",
+    )
     stack.sql("master", "CREATE OR REPLACE VIEW app.leaving AS SELECT app.leaves() AS n")
     stack.await_satellites()
     cursors = sessions(4)

@@ -1,4 +1,5 @@
 """Who gets in, who does not, and how soon a changed account counts."""
+
 import contextlib
 
 import pymysql
@@ -13,9 +14,16 @@ def refusal(connect, **options):
     return refused.value.args
 
 
-@pytest.mark.parametrize("what,options", [
-    ("wrong password", {"password": "wrong"}), ("no password", {"password": ""}), ("no such user", {"user": "nobody", "password": "x"}),
-    ("no such schema", {"database": "no_such_schema"}), ("someone else's schema", {"database": "mysql"})])
+@pytest.mark.parametrize(
+    "what,options",
+    [
+        ("wrong password", {"password": "wrong"}),
+        ("no password", {"password": ""}),
+        ("no such user", {"user": "nobody", "password": "x"}),
+        ("no such schema", {"database": "no_such_schema"}),
+        ("someone else's schema", {"database": "mysql"}),
+    ],
+)
 def test_a_refused_login_is_refused_as_mysql_does_it(stack, what, options):
     through, direct = refusal(stack.gate_connect, **options), refusal(stack.master_connect, **options)
     assert through[0] == direct[0]
@@ -29,7 +37,7 @@ def test_after_a_wrong_password_the_right_one_still_works(stack):
 
 @pytest.mark.parametrize("client", ["pymysql", "connector"])
 def test_login_with_rsa_and_with_tls_and_again_from_memory(stack, client):
-    stack.make_user("fresh_login", password="pass word \" \\ `with` %s $HOME everything")
+    stack.make_user("fresh_login", password='pass word " \\ `with` %s $HOME everything')
     for _ in range(3):
         with contextlib.closing(stack.gate_connect("fresh_login", client=client)) as connection:
             cursor = connection.cursor()
@@ -79,6 +87,7 @@ def test_a_locked_account_is_refused_within_the_ttl(stack):
 
     def refused():
         return refusal(stack.gate_connect, user="to_be_locked")[0] == 3118
+
     stack.wait_for(refused, 10, "a locked account to be refused")
     stack.sql("master", "ALTER USER to_be_locked ACCOUNT UNLOCK")
     stack.gate_connect("to_be_locked").close()
@@ -88,7 +97,11 @@ def test_a_dropped_account_is_refused_within_the_ttl(stack):
     password = stack.make_user("to_be_dropped")
     stack.gate_connect("to_be_dropped").close()
     stack.sql("master", "DROP USER to_be_dropped")
-    stack.wait_for(lambda: refusal(stack.gate_connect, user="to_be_dropped", password=password, database=None)[0] == 1045, 10, "a dropped account to be refused")
+    stack.wait_for(
+        lambda: refusal(stack.gate_connect, user="to_be_dropped", password=password, database=None)[0] == 1045,
+        10,
+        "a dropped account to be refused",
+    )
 
 
 def test_revoked_privileges_count_for_the_next_session(stack, table):
@@ -98,6 +111,7 @@ def test_revoked_privileges_count_for_the_next_session(stack, table):
     def read():
         with contextlib.closing(stack.gate_connect("weak", database=None)) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT COUNT(*) FROM app.items")
+
     read()
     stack.sql("master", "REVOKE ALL ON app.* FROM weak")
     with pytest.raises(pymysql.err.MySQLError) as refused:
@@ -107,9 +121,13 @@ def test_revoked_privileges_count_for_the_next_session(stack, table):
 
 def test_make_user_keeps_a_known_password_and_changes_it_on_request(stack):
     from support import compose as containers
+
     password = stack.make_user("kept")
     containers.run("make", "-s", "user", env={"NAME": "kept", "DB": "kept_more"})
-    with contextlib.closing(stack.gate_connect("kept", database="kept_more", password=password)) as connection, connection.cursor() as cursor:
+    with (
+        contextlib.closing(stack.gate_connect("kept", database="kept_more", password=password)) as connection,
+        connection.cursor() as cursor,
+    ):
         cursor.execute("CREATE TABLE IF NOT EXISTS mine (id INT PRIMARY KEY)")
     containers.run("make", "-s", "user", env={"NAME": "generated_one"})
     generated = (stack.secrets / "proxysql/users/generated_one").read_text().strip()
@@ -119,8 +137,12 @@ def test_make_user_keeps_a_known_password_and_changes_it_on_request(stack):
 
 def attributes(stack, server, program):
     """Connections of this program to the server, by what they say about themselves."""
-    return stack.sql(server, "SELECT attr.ATTR_NAME, attr.ATTR_VALUE FROM performance_schema.session_connect_attrs attr JOIN "
-                     "performance_schema.session_connect_attrs program USING (PROCESSLIST_ID) WHERE program.ATTR_VALUE = %s", (program,))
+    return stack.sql(
+        server,
+        "SELECT attr.ATTR_NAME, attr.ATTR_VALUE FROM performance_schema.session_connect_attrs attr JOIN "
+        "performance_schema.session_connect_attrs program USING (PROCESSLIST_ID) WHERE program.ATTR_VALUE = %s",
+        (program,),
+    )
 
 
 def test_connection_attributes_reach_the_servers(stack, table):
@@ -149,9 +171,11 @@ def test_an_account_that_requires_tls_is_served_over_tls_and_refused_without(sta
     assert refusal(stack.gate_connect, **tls_only)[0] == 1045
     for _ in range(2):
         with contextlib.closing(stack.gate_connect(**encrypted)) as connection, connection.cursor() as cursor:
+
             def read(cursor=cursor):
                 cursor.execute("SELECT COUNT(*) FROM items")
                 assert cursor.fetchone()[0] >= 1000
+
             assert "master" not in reads(lambda: [read() for _ in range(4)])
             assert cursor.execute("DELETE FROM items WHERE id < 0") == 0
         assert refusal(stack.gate_connect, **tls_only)[0] == 1045, "though its password is known by now"

@@ -1,4 +1,5 @@
 """What a client asks about its connection, or about its statement before, has the answer that MySQL alone would give, or an error."""
+
 import contextlib
 
 import pymysql
@@ -80,8 +81,17 @@ def test_a_change_that_asks_about_a_read_on_a_satellite_is_refused_once(numbered
     assert ask(numbered, "SELECT v FROM numbered WHERE id = LAST_INSERT_ID()") == [(7,)]
 
 
-@pytest.mark.parametrize("question", ["SELECT ROW_COUNT()", "SELECT FOUND_ROWS()", "SHOW WARNINGS", "SELECT @@warning_count", "SELECT LAST_INSERT_ID()",
-                                      "INSERT INTO numbered (v) VALUES (LAST_INSERT_ID())"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "SELECT ROW_COUNT()",
+        "SELECT FOUND_ROWS()",
+        "SHOW WARNINGS",
+        "SELECT @@warning_count",
+        "SELECT LAST_INSERT_ID()",
+        "INSERT INTO numbered (v) VALUES (LAST_INSERT_ID())",
+    ],
+)
 def test_no_answer_from_a_connection_to_the_master_that_was_made_anew(stack, numbered, question):
     number = ask(numbered, "INSERT INTO numbered (v) VALUES (1)", "SELECT CONNECTION_ID()")[0][0]
     ask(numbered, "INSERT INTO numbered (v) VALUES (2)")

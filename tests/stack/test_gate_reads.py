@@ -1,4 +1,5 @@
 """Which reads go where through the gate, and what they see."""
+
 import contextlib
 
 import pymysql
@@ -16,10 +17,18 @@ def on_satellites(counts):
     return bool(counts) and all(name.startswith("satellite") for name in counts)
 
 
-@pytest.mark.parametrize("query", [
-    "SELECT * FROM items WHERE id = 5", "SELECT COUNT(*), SUM(n) FROM items", "select v from items order by id limit 3",
-    "(SELECT 1) UNION (SELECT n FROM items WHERE id = 2)", "WITH c AS (SELECT n FROM items) SELECT MAX(n) FROM c",
-    "/* a comment */ SELECT v FROM items -- another\n WHERE id = 1", "SELECT 'FOR UPDATE' FROM items LIMIT 1"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM items WHERE id = 5",
+        "SELECT COUNT(*), SUM(n) FROM items",
+        "select v from items order by id limit 3",
+        "(SELECT 1) UNION (SELECT n FROM items WHERE id = 2)",
+        "WITH c AS (SELECT n FROM items) SELECT MAX(n) FROM c",
+        "/* a comment */ SELECT v FROM items -- another\n WHERE id = 1",
+        "SELECT 'FOR UPDATE' FROM items LIMIT 1",
+    ],
+)
 def test_plain_reads_are_answered_by_satellites(stack, cursor, reads, query):
     counts = reads(lambda: [ask(cursor, query) for _ in range(4)])
     assert on_satellites(counts) and sum(counts.values()) == 4, counts
@@ -42,11 +51,16 @@ def test_reads_are_shared_by_all_satellites(stack, table, reads):
             thread.start()
         for thread in threads:
             thread.join()
+
     assert set(reads(all_at_once)) == {"satellite-1", "satellite-2"}
 
 
 def test_a_read_sees_every_commit_acknowledged_before_it(stack, table):
-    with contextlib.closing(stack.gate_connect()) as writer, contextlib.closing(stack.master_connect()) as direct, contextlib.closing(stack.gate_connect()) as reader:
+    with (
+        contextlib.closing(stack.gate_connect()) as writer,
+        contextlib.closing(stack.master_connect()) as direct,
+        contextlib.closing(stack.gate_connect()) as reader,
+    ):
         with reader.cursor() as read, writer.cursor() as write, direct.cursor() as also:
             ask(write, "CREATE TABLE IF NOT EXISTS fresh (id INT PRIMARY KEY, v INT)", "REPLACE INTO fresh VALUES (1, 0)")
             for number in range(1, 150):
@@ -54,9 +68,15 @@ def test_a_read_sees_every_commit_acknowledged_before_it(stack, table):
                 assert ask(read, "SELECT v FROM fresh WHERE id = 1") == [(number,)]
 
 
-@pytest.mark.parametrize("begin", [
-    ("START TRANSACTION READ ONLY",), ("SET TRANSACTION READ ONLY", "BEGIN"), ("SET SESSION TRANSACTION READ ONLY", "START TRANSACTION"),
-    ("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",)])
+@pytest.mark.parametrize(
+    "begin",
+    [
+        ("START TRANSACTION READ ONLY",),
+        ("SET TRANSACTION READ ONLY", "BEGIN"),
+        ("SET SESSION TRANSACTION READ ONLY", "START TRANSACTION"),
+        ("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",),
+    ],
+)
 def test_a_read_only_transaction_is_one_snapshot_on_one_satellite(stack, cursor, reads, begin):
     def transaction():
         ask(cursor, *begin)
@@ -81,8 +101,9 @@ def test_a_read_only_transaction_sees_what_was_committed_before_its_first_read(s
         ask(cursor, "COMMIT")
 
 
-@pytest.mark.parametrize("write", [
-    "INSERT INTO items (id) VALUES (-1)", "UPDATE items SET n = 0", "DELETE FROM items", "REPLACE INTO items (id) VALUES (-1)"])
+@pytest.mark.parametrize(
+    "write", ["INSERT INTO items (id) VALUES (-1)", "UPDATE items SET n = 0", "DELETE FROM items", "REPLACE INTO items (id) VALUES (-1)"]
+)
 @pytest.mark.parametrize("after_a_read", [False, True])
 def test_a_write_in_a_read_only_transaction_is_refused_as_mysql_refuses_it(cursor, write, after_a_read):
     ask(cursor, "START TRANSACTION READ ONLY")
@@ -105,22 +126,38 @@ def test_ddl_ends_a_read_only_transaction_and_runs_as_in_mysql(cursor, after_a_r
     ask(cursor, "DROP TABLE ended_by")
 
 
-@pytest.mark.parametrize("read", [
-    "SELECT * FROM items WHERE id = 1 FOR UPDATE", "SELECT * FROM items WHERE id = 1 FOR SHARE", "SELECT * FROM items WHERE id = 1 LOCK IN SHARE MODE",
-    "SELECT GET_LOCK('l', 0)", "SELECT RELEASE_LOCK('l')", "SELECT LAST_INSERT_ID()", "SELECT @x := 1", "SHOW TRIGGERS", "SHOW EVENTS", "SHOW GRANTS",
-    "SELECT COUNT(*) FROM information_schema.triggers", "SHOW STATUS LIKE 'Uptime'", "SELECT @@global.read_only"])
+@pytest.mark.parametrize(
+    "read",
+    [
+        "SELECT * FROM items WHERE id = 1 FOR UPDATE",
+        "SELECT * FROM items WHERE id = 1 FOR SHARE",
+        "SELECT * FROM items WHERE id = 1 LOCK IN SHARE MODE",
+        "SELECT GET_LOCK('l', 0)",
+        "SELECT RELEASE_LOCK('l')",
+        "SELECT LAST_INSERT_ID()",
+        "SELECT @x := 1",
+        "SHOW TRIGGERS",
+        "SHOW EVENTS",
+        "SHOW GRANTS",
+        "SELECT COUNT(*) FROM information_schema.triggers",
+        "SHOW STATUS LIKE 'Uptime'",
+        "SELECT @@global.read_only",
+    ],
+)
 def test_what_only_the_master_can_answer_is_answered_by_it(cursor, reads, read):
     assert not on_satellites(reads(lambda: ask(cursor, read)))
 
 
 def test_with_autocommit_off_reads_belong_to_the_transaction_on_the_master(stack, table, reads):
     with contextlib.closing(stack.gate_connect(autocommit=False)) as connection, connection.cursor() as cursor:
+
         def work():
             ask(cursor, "SELECT COUNT(*) FROM items")
             ask(cursor, "UPDATE items SET n = 77 WHERE id = 7")
             assert ask(cursor, "SELECT n FROM items WHERE id = 7") == [(77,)]
             connection.rollback()
             assert ask(cursor, "SELECT n FROM items WHERE id = 7") == [(7,)]
+
         assert not on_satellites(reads(work))
 
 
@@ -145,10 +182,12 @@ def test_a_read_write_transaction_reads_its_own_writes(cursor):
 def test_a_result_of_64_mib(stack, table, reads):
     connection = stack.gate_connect(cursorclass=pymysql.cursors.SSCursor)
     with contextlib.closing(connection), connection.cursor() as cursor:
+
         def read():
             cursor.execute("SELECT id, REPEAT(HEX(id % 16), 1048576) FROM items WHERE id <= 64 ORDER BY id")
             for number, text in cursor:
                 assert text == f"{number % 16:X}" * 1048576
+
         assert on_satellites(reads(read))
         cursor.execute("SELECT 1")
 
@@ -162,8 +201,14 @@ def test_one_value_of_20_mib_in_and_out(stack, cursor):
 
 
 def test_an_error_of_the_server_arrives_as_it_is(cursor):
-    for statement, code in (("SELECT * FROM no_such_table", 1146), ("SELECT no_such_column FROM items", 1054), ("SELEKT 1", 1064),
-                            ("SELECT * FROM mysql.user", 1142), ("INSERT INTO items (id) VALUES (1)", 1062), ("USE mysql", 1044)):
+    for statement, code in (
+        ("SELECT * FROM no_such_table", 1146),
+        ("SELECT no_such_column FROM items", 1054),
+        ("SELEKT 1", 1064),
+        ("SELECT * FROM mysql.user", 1142),
+        ("INSERT INTO items (id) VALUES (1)", 1062),
+        ("USE mysql", 1044),
+    ):
         with pytest.raises(pymysql.err.MySQLError) as error:
             ask(cursor, statement)
         assert error.value.args[0] == code, error.value

@@ -1,4 +1,5 @@
 """What a session has built keeps its meaning, wherever its statements run."""
+
 import contextlib
 import threading
 import time
@@ -16,7 +17,12 @@ def ask(cursor, *statements):
 def test_use_reaches_the_server_that_reads(stack, cursor):
     stack.sql("master", "CREATE TABLE IF NOT EXISTS app.only_here (id INT PRIMARY KEY)")
     stack.make_user("app", db="app_other")
-    ask(cursor, "CREATE TABLE IF NOT EXISTS app_other.there (id INT PRIMARY KEY)", "REPLACE INTO app_other.there VALUES (9)", "USE app_other")
+    ask(
+        cursor,
+        "CREATE TABLE IF NOT EXISTS app_other.there (id INT PRIMARY KEY)",
+        "REPLACE INTO app_other.there VALUES (9)",
+        "USE app_other",
+    )
     assert ask(cursor, "SELECT id FROM there") == [(9,)]
     assert ask(cursor, "SELECT DATABASE()") == [("app_other",)]
     ask(cursor, "USE app")
@@ -103,8 +109,14 @@ def test_user_locks_belong_to_the_session(stack, cursor):
         assert ask(second, "SELECT GET_LOCK('mine', 0)") == [(1,)]
 
 
-@pytest.mark.parametrize("slow", ["SELECT SLEEP(30)", "SELECT SUM(a.n * b.n * c.n * d.n) FROM items a, items b, items c, items d",
-                                  "UPDATE items SET n = n WHERE id = 1 AND SLEEP(30) = 0"])
+@pytest.mark.parametrize(
+    "slow",
+    [
+        "SELECT SLEEP(30)",
+        "SELECT SUM(a.n * b.n * c.n * d.n) FROM items a, items b, items c, items d",
+        "UPDATE items SET n = n WHERE id = 1 AND SLEEP(30) = 0",
+    ],
+)
 def test_kill_query_ends_the_statement_and_not_the_session(stack, cursor, slow):
     answer = {}
     number = cursor.connection.thread_id()
@@ -114,14 +126,17 @@ def test_kill_query_ends_the_statement_and_not_the_session(stack, cursor, slow):
             answer["rows"] = ask(cursor, slow)
         except pymysql.err.MySQLError as error:
             answer["error"] = error.args[0]
+
     thread = threading.Thread(target=run)
     since = time.monotonic()
     thread.start()
     with contextlib.closing(stack.gate_connect()) as other, other.cursor() as killer:
+
         def killed():
             ask(killer, f"KILL QUERY {number}")
             thread.join(0.2)
             return not thread.is_alive()
+
         stack.wait_for(killed, 20, "the statement to end")
     assert time.monotonic() - since < 25
     assert answer.get("error") in (1317, None) and (answer.get("error") or answer.get("rows") in ([(1,)], [])), answer
@@ -143,10 +158,12 @@ def test_kill_query_with_what_connection_id_says_ends_a_statement_on_the_master(
     thread = threading.Thread(target=lambda: answer.append(ask(cursor, "SELECT SLEEP(30)")))
     thread.start()
     with contextlib.closing(stack.gate_connect()) as other, other.cursor() as killer:
+
         def killed():
             ask(killer, f"KILL QUERY {number}")
             thread.join(0.2)
             return not thread.is_alive()
+
         stack.wait_for(killed, 20, "the statement to end")
     assert answer == [[(1,)]]
     ask(cursor, "ROLLBACK")
@@ -195,8 +212,11 @@ def test_change_user(stack, table):
 
 def test_several_statements_in_one_packet(stack, table):
     from pymysql.constants import CLIENT
+
     with contextlib.closing(stack.gate_connect(client_flag=CLIENT.MULTI_STATEMENTS)) as connection, connection.cursor() as cursor:
-        cursor.execute("SELECT 1; CREATE TABLE IF NOT EXISTS multi (id INT PRIMARY KEY); REPLACE INTO multi VALUES (7); SELECT id FROM multi")
+        cursor.execute(
+            "SELECT 1; CREATE TABLE IF NOT EXISTS multi (id INT PRIMARY KEY); REPLACE INTO multi VALUES (7); SELECT id FROM multi"
+        )
         results = [cursor.fetchall()]
         while cursor.nextset():
             results.append(cursor.fetchall())
@@ -206,7 +226,11 @@ def test_several_statements_in_one_packet(stack, table):
 
 
 def test_a_procedure_with_several_results(stack, cursor):
-    ask(cursor, "DROP PROCEDURE IF EXISTS results", "CREATE PROCEDURE results(OUT total INT) BEGIN SELECT 1; SELECT 2, 'b'; SELECT COUNT(*) INTO total FROM items; END")
+    ask(
+        cursor,
+        "DROP PROCEDURE IF EXISTS results",
+        "CREATE PROCEDURE results(OUT total INT) BEGIN SELECT 1; SELECT 2, 'b'; SELECT COUNT(*) INTO total FROM items; END",
+    )
     cursor.execute("CALL results(@total)")
     results = [cursor.fetchall()]
     while cursor.nextset():
@@ -232,16 +256,32 @@ def test_commit_and_chain_and_release(cursor):
 
 
 def test_savepoints_of_a_transaction(cursor):
-    ask(cursor, "START TRANSACTION", "UPDATE items SET n = 50 WHERE id = 5", "SAVEPOINT s", "UPDATE items SET n = 51 WHERE id = 5", "ROLLBACK TO s")
+    ask(
+        cursor,
+        "START TRANSACTION",
+        "UPDATE items SET n = 50 WHERE id = 5",
+        "SAVEPOINT s",
+        "UPDATE items SET n = 51 WHERE id = 5",
+        "ROLLBACK TO s",
+    )
     assert ask(cursor, "SELECT n FROM items WHERE id = 5") == [(50,)]
     ask(cursor, "ROLLBACK")
 
 
 def test_an_application_user_may_create_what_make_user_grants(stack, cursor):
     """Views, procedures, functions, triggers and events of its own schema."""
-    ask(cursor, "DROP TABLE IF EXISTS owned", "CREATE TABLE owned (id INT PRIMARY KEY)", "CREATE TRIGGER owned_trigger BEFORE INSERT ON owned FOR EACH ROW SET NEW.id = NEW.id + 1",
-        "DROP FUNCTION IF EXISTS owned_function", "CREATE FUNCTION owned_function() RETURNS INT READS SQL DATA RETURN (SELECT COUNT(*) FROM owned)", "DROP EVENT IF EXISTS owned_event",
-        "CREATE EVENT owned_event ON SCHEDULE EVERY 1 DAY STARTS NOW() + INTERVAL 1 DAY DO DELETE FROM owned", "CREATE OR REPLACE VIEW owned_view AS SELECT id FROM owned", "INSERT INTO owned VALUES (1)")
+    ask(
+        cursor,
+        "DROP TABLE IF EXISTS owned",
+        "CREATE TABLE owned (id INT PRIMARY KEY)",
+        "CREATE TRIGGER owned_trigger BEFORE INSERT ON owned FOR EACH ROW SET NEW.id = NEW.id + 1",
+        "DROP FUNCTION IF EXISTS owned_function",
+        "CREATE FUNCTION owned_function() RETURNS INT READS SQL DATA RETURN (SELECT COUNT(*) FROM owned)",
+        "DROP EVENT IF EXISTS owned_event",
+        "CREATE EVENT owned_event ON SCHEDULE EVERY 1 DAY STARTS NOW() + INTERVAL 1 DAY DO DELETE FROM owned",
+        "CREATE OR REPLACE VIEW owned_view AS SELECT id FROM owned",
+        "INSERT INTO owned VALUES (1)",
+    )
     assert ask(cursor, "SELECT owned_function()") == [(1,)]
     assert ask(cursor, "SELECT id FROM owned_view") == [(2,)]
     ask(cursor, "DROP EVENT owned_event", "DROP VIEW owned_view", "DROP FUNCTION owned_function", "DROP TABLE owned")

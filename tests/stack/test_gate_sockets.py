@@ -1,4 +1,5 @@
 """Satellites are reached over their Unix sockets, and over TCP where a socket would make another account of the user."""
+
 import contextlib
 
 import pytest

@@ -1,4 +1,5 @@
 """A master that is lost while a command or a file is passed on: what the client still sends never becomes a command."""
+
 import contextlib
 
 import pytest
@@ -7,7 +8,7 @@ from support.stack import ADMIN
 from support.wait import wait_for
 
 COM_QUERY = 3
-FULL = 0xffffff
+FULL = 0xFFFFFF
 LOST = "the gate to see that the master's connection is lost"
 
 
@@ -39,18 +40,24 @@ def local_infile(stack):
 
 def master_connection(stack, schema):
     """The master's connection of the session whose schema this is, and how many bytes it has read."""
-    return stack.sql("master", "SELECT p.ID, CAST(b.VARIABLE_VALUE AS UNSIGNED) FROM information_schema.processlist p "
-                     "JOIN performance_schema.threads t ON t.PROCESSLIST_ID = p.ID "
-                     "JOIN performance_schema.status_by_thread b ON b.THREAD_ID = t.THREAD_ID AND b.VARIABLE_NAME = 'Bytes_received' "
-                     "WHERE p.DB = %s", (schema,))
+    return stack.sql(
+        "master",
+        "SELECT p.ID, CAST(b.VARIABLE_VALUE AS UNSIGNED) FROM information_schema.processlist p "
+        "JOIN performance_schema.threads t ON t.PROCESSLIST_ID = p.ID "
+        "JOIN performance_schema.status_by_thread b ON b.THREAD_ID = t.THREAD_ID AND b.VARIABLE_NAME = 'Bytes_received' "
+        "WHERE p.DB = %s",
+        (schema,),
+    )
 
 
 def lose_master(stack, schema, sock):
     """Ends the master's connection, then sends single bytes until the gate has seen it: the next byte is read as a header by
     a gate that takes the rest for commands. Returns how many bytes that took."""
+
     def lost():
         metrics, name = stack.metrics(), "gtid_gate_errors_total"
         return metrics.total(name, kind="master_lost") if name in metrics.names() else 0  # there is none before the first
+
     before, sent = lost(), 0
     [(number, _)] = master_connection(stack, schema)
     stack.sql("master", f"KILL {number}")
@@ -81,7 +88,7 @@ def assert_ended(stack, session, schema, number):
         ended = True
     assert stack.sql("master", f"SHOW TABLES FROM `{schema}`") == [("t",)]
     size, code = int.from_bytes(said[:3], "little"), int.from_bytes(said[5:7], "little")
-    assert (said[3:5], code, len(said)) == (bytes([number, 0xff]), 1105, 4 + size), said
+    assert (said[3:5], code, len(said)) == (bytes([number, 0xFF]), 1105, 4 + size), said
     assert ended
     with contextlib.closing(stack.gate_connect(user=ADMIN, database=schema)) as other, other.cursor() as cursor:
         cursor.execute("INSERT INTO t VALUES ('another session')")

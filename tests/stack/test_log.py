@@ -1,4 +1,5 @@
 """The log in Kafka: every GTID of the master once, in commit order, each naming the one before it."""
+
 import os
 import re
 import time
@@ -46,7 +47,7 @@ def transactions(found):
 def binlog_order(stack):
     """GTIDs in the master's binlog, in order."""
     found = []
-    for (file, *_) in stack.sql("master", "SHOW BINARY LOGS"):
+    for file, *_ in stack.sql("master", "SHOW BINARY LOGS"):
         for _, _, kind, _, _, info in raw_rows(stack, "master", f"SHOW BINLOG EVENTS IN '{file}'"):
             if kind.lower().startswith(b"gtid"):
                 found.append(re.search(rb"GTID_NEXT= ?'([^']+)'", info)[1].decode())
@@ -63,7 +64,7 @@ def assert_log_equals_binlog(stack):
     before = first["gtids"]
     expected = [gtid for gtid in in_binlog if not contained(stack, gtid, before)]
     # What is committed while this runs is in neither or in one.
-    assert in_log[:len(expected)] == expected[:len(in_log)], first_difference(in_log, expected)
+    assert in_log[: len(expected)] == expected[: len(in_log)], first_difference(in_log, expected)
     assert abs(len(in_log) - len(expected)) < 50
 
 
@@ -111,9 +112,11 @@ def test_a_new_epoch_is_written_at_each_start_of_capture(stack, wait_for):
 
 def test_what_capture_finds_after_a_pause_goes_without_debezium(stack, load, wait_for):
     """Five seconds behind: raw, so that it gets to the present soon; there, rows again."""
+
     def without():
         metrics, name = stack.metrics("capture"), "multimed_capture_raw_total"
         return metrics.total(name, reason="catching_up") if name in metrics.names() else 0  # there is none before the first
+
     stack.await_debezium()
     before = without()
     with load(stack) as writers:

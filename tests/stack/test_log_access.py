@@ -1,4 +1,5 @@
 """Who may write into the log: what stands there is SQL that every satellite executes."""
+
 import pytest
 
 from support import compose as containers
@@ -39,8 +40,20 @@ def test_captures_account_can_write_and_make_a_topic(stack):
 
 
 def test_capture_with_a_wrong_password_says_so_and_ends(stack):
-    done = stack.compose("run", "--rm", "--no-deps", "-T", "-e", "LOG_WRITER_PASSWORD_FILE=", "-e", "LOG_WRITER_PASSWORD=wrong", "capture",
-                         "capture", check=False, timeout=60)
+    done = stack.compose(
+        "run",
+        "--rm",
+        "--no-deps",
+        "-T",
+        "-e",
+        "LOG_WRITER_PASSWORD_FILE=",
+        "-e",
+        "LOG_WRITER_PASSWORD=wrong",
+        "capture",
+        "capture",
+        check=False,
+        timeout=60,
+    )
     text = done.stdout + done.stderr
     assert done.returncode == 77, text
     assert "refuses account log_writer" in text and "LOG_AUTHENTICATION" in text

@@ -1,4 +1,5 @@
 """`make import` of what mysqldump writes by default: every row reaches the satellites."""
+
 from support import compose as containers
 from support.same import assert_same_schema
 
@@ -6,11 +7,28 @@ from support.same import assert_same_schema
 def test_a_default_dump_reaches_the_satellites(stack, schema, execute):
     """With GTID_PURGED and SQL_LOG_BIN lines, routines, triggers and events, quotes and bytes."""
     source, target = schema, schema + "_2"
-    execute("CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v VARCHAR(100), b VARBINARY(300), j JSON, KEY (v))",
-            r"INSERT INTO t (v, b, j) VALUES ('SET @@SESSION.SQL_LOG_BIN= 0;', X'000A0D275C22', '{}'), ('line\nSET @@GLOBAL.GTID_PURGED=''x'';\n', NULL, NULL), ('é😀', '', '[1]')",
-            "CREATE TABLE log (n INT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(20))", "CREATE TRIGGER tr AFTER INSERT ON t FOR EACH ROW INSERT INTO log (what) VALUES ('once')",
-            "CREATE PROCEDURE p() BEGIN\nSET @x = 1;\nSELECT 1;\nEND", "CREATE FUNCTION f() RETURNS INT DETERMINISTIC RETURN 1", "CREATE VIEW w AS SELECT v FROM t", "CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO DELETE FROM log")
-    dump = stack.compose("exec", "-T", "master", "mysqldump", "--defaults-file=/run/multimed/client.cnf", "--routines", "--triggers", "--events", "--databases", source).stdout
+    execute(
+        "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v VARCHAR(100), b VARBINARY(300), j JSON, KEY (v))",
+        r"INSERT INTO t (v, b, j) VALUES ('SET @@SESSION.SQL_LOG_BIN= 0;', X'000A0D275C22', '{}'), ('line\nSET @@GLOBAL.GTID_PURGED=''x'';\n', NULL, NULL), ('é😀', '', '[1]')",
+        "CREATE TABLE log (n INT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(20))",
+        "CREATE TRIGGER tr AFTER INSERT ON t FOR EACH ROW INSERT INTO log (what) VALUES ('once')",
+        "CREATE PROCEDURE p() BEGIN\nSET @x = 1;\nSELECT 1;\nEND",
+        "CREATE FUNCTION f() RETURNS INT DETERMINISTIC RETURN 1",
+        "CREATE VIEW w AS SELECT v FROM t",
+        "CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO DELETE FROM log",
+    )
+    dump = stack.compose(
+        "exec",
+        "-T",
+        "master",
+        "mysqldump",
+        "--defaults-file=/run/multimed/client.cnf",
+        "--routines",
+        "--triggers",
+        "--events",
+        "--databases",
+        source,
+    ).stdout
     assert "GTID_PURGED" in dump and "SQL_LOG_BIN= 0" in dump
     file = stack.state / "dump.sql"
     file.write_text(dump.replace(f"`{source}`", f"`{target}`"))

@@ -1,4 +1,5 @@
 """What a satellite is: a read-only copy of the master in memory, which replaces itself when its mysqld ends."""
+
 import concurrent.futures
 import contextlib
 import re
@@ -53,8 +54,10 @@ def test_the_master_refuses_tables_that_a_clone_would_copy_empty(stack, engine):
 
 
 def test_accounts_of_the_stack_have_least_privileges(stack):
-    grants = {user: " ".join(row[0] for row in stack.sql("master", f"SHOW GRANTS FOR {user}"))
-              for user in ("multimed_gate", "multimed_clone", "multimed_monitor", "multimed_capture", "app")}
+    grants = {
+        user: " ".join(row[0] for row in stack.sql("master", f"SHOW GRANTS FOR {user}"))
+        for user in ("multimed_gate", "multimed_clone", "multimed_monitor", "multimed_capture", "app")
+    }
     assert grants["multimed_gate"].startswith("GRANT USAGE ON *.*")
     assert "BACKUP_ADMIN" in grants["multimed_clone"] and "SELECT" not in grants["multimed_clone"]
     assert grants["multimed_monitor"].startswith("GRANT REPLICATION CLIENT ON *.*")
@@ -115,12 +118,14 @@ def test_orderly_shutdown_of_mysqld_is_an_end_like_any_other(stack):
 
 def assert_served_by(stack, service):
     """Reads through the gate reach this satellite again: of several at once, the least loaded takes the next."""
+
     def answered():
         return stack.metrics().total("gtid_gate_reads_total", server=service)
 
     def read(_):
         with contextlib.closing(stack.gate_connect()) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT SUM(a.id + b.id) FROM app.writes a, (SELECT id FROM app.writes LIMIT 2000) b")
+
     start = answered()
     with concurrent.futures.ThreadPoolExecutor(6) as pool:
         stack.wait_for(lambda: list(pool.map(read, range(6))) and answered() > start, 30, f"a read to be answered by {service}")

@@ -1,4 +1,5 @@
 """TPC-W on the running stack: loadgen/tpcw.lua through the gate, its check of satellites, and `make prepare-tpcw`."""
+
 import json
 import os
 
@@ -25,11 +26,24 @@ def tpcw(stack, shop):
         file.write(f"mysql-password='{stack.password(USER)}'\n")
 
     def run(command, *options, status=0, env=None):
-        done = containers.run("sysbench", "loadgen/tpcw.lua", f"--config-file={shop}", f"--mysql-host={stack.host}",
-                              f"--mysql-port={stack.gate_port}", f"--mysql-user={USER}", f"--mysql-db={USER}", *SCALE, *options, command,
-                              check=False, timeout=240, env=env)
+        done = containers.run(
+            "sysbench",
+            "loadgen/tpcw.lua",
+            f"--config-file={shop}",
+            f"--mysql-host={stack.host}",
+            f"--mysql-port={stack.gate_port}",
+            f"--mysql-user={USER}",
+            f"--mysql-db={USER}",
+            *SCALE,
+            *options,
+            command,
+            check=False,
+            timeout=240,
+            env=env,
+        )
         assert done.returncode == status, done.stdout + done.stderr
         return done.stdout
+
     yield run
     shop.unlink()
 
@@ -49,6 +63,7 @@ def test_a_mix_runs_through_the_gate_and_satellites_take_its_reads(stack, loaded
 
     def run():
         tpcw("run", f"--mix={mix}", f"--db-ps-mode={protocol}", "--time=3", f"--report={report}")
+
     answered = reads(run)
     told = json.loads(report.read_text())
     assert told["errors"] == 0 and told["count"] > 0, told

@@ -1,4 +1,5 @@
 """`make verify`: what it proves on a running stack, and that it fails when something is wrong."""
+
 import re
 
 import pytest
@@ -61,11 +62,14 @@ def test_a_row_that_was_changed_behind_the_appliers_back_is_found(stack):
 
 @pytest.mark.whole_log
 @pytest.mark.fault
-@pytest.mark.parametrize("fault,check,says", [
-    ("lose", "log", "but stands after"),
-    ("hide", "order", "where the master's binlog has"),
-    ("repeat", "log", "but stands after"),
-])
+@pytest.mark.parametrize(
+    "fault,check,says",
+    [
+        ("lose", "log", "but stands after"),
+        ("hide", "order", "where the master's binlog has"),
+        ("repeat", "log", "but stands after"),
+    ],
+)
 def test_a_log_that_capture_has_spoilt_is_found(stack, fault, check, says):
     """A transaction lost on the way, one that nobody admits to have lost, and one that is there twice."""
     stack.sql("master", "CREATE TABLE IF NOT EXISTS app.spoilt (id INT PRIMARY KEY AUTO_INCREMENT, v INT)")

@@ -3,6 +3,7 @@
 In: an address, an account. Out: the broker's error codes. Speaks the oldest forms of Kafka's protocol that a 4.x broker knows,
 so that a test needs neither Kafka's tools nor their JVMs. Must never: change the log, even where the broker would allow it.
 """
+
 import socket
 import struct
 
@@ -59,7 +60,7 @@ class Broker:
         return got
 
     def _login(self, user, password):
-        error, = struct.unpack_from(">h", self._ask(SASL_HANDSHAKE, 1, text("PLAIN")))
+        (error,) = struct.unpack_from(">h", self._ask(SASL_HANDSHAKE, 1, text("PLAIN")))
         assert error == 0, f"the broker does not take PLAIN: {error}"
         return struct.unpack_from(">h", self._ask(SASL_AUTHENTICATE, 0, data(f"\0{user}\0{password}".encode())))[0]
 

@@ -3,6 +3,7 @@
 In: the stack, statements. Out: the statements' GTIDs, and per GTID the kinds and reasons of its records. Must never: take a
 transaction of somebody else for one of its own; it asks the master which GTIDs a statement added.
 """
+
 import re
 
 FIELD = re.compile(r'(\w+)=("[^"]*"|\S*)')

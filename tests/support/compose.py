@@ -3,6 +3,7 @@
 In: service names. Out: what Compose says; addresses; host pids of processes in containers. Must never: use `docker kill`
 or `docker stop`, which switch the restart policy off: faults are injected on processes.
 """
+
 import os
 import signal
 import subprocess
@@ -15,8 +16,17 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 def run(*command, input=None, check=True, timeout=300, env=None):
     """Runs a command in the repository's root; returns the CompletedProcess with text output."""
-    done = subprocess.run(command, cwd=ROOT, input=input, text=True, errors="replace", capture_output=True, timeout=timeout,
-                          env={**os.environ, **(env or {})}, stdin=None if input is not None else subprocess.DEVNULL)
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        input=input,
+        text=True,
+        errors="replace",
+        capture_output=True,
+        timeout=timeout,
+        env={**os.environ, **(env or {})},
+        stdin=None if input is not None else subprocess.DEVNULL,
+    )
     if check and done.returncode != 0:
         raise AssertionError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
     return done

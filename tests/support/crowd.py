@@ -3,6 +3,7 @@
 In: where. Out: what each was told first. Must never: count a client that was told nothing, or something else than a greeting or
 error 1040.
 """
+
 import collections
 import resource
 import select

@@ -2,6 +2,7 @@
 
 In: paths of the API. Out: what it answers, parsed. Must never: change anything.
 """
+
 import http.client
 import json
 import os

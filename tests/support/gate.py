@@ -1,4 +1,5 @@
 """The operator's commands of the running gate."""
+
 from . import compose as containers
 
 

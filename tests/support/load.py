@@ -3,6 +3,7 @@
 In: the stack, how they connect. Out: ids whose commit was acknowledged. Must never: call a commit acknowledged whose
 answer did not arrive, or end silently on an error that a fault does not explain.
 """
+
 import contextlib
 import itertools
 import threading

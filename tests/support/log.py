@@ -2,6 +2,7 @@
 
 In: the running stack. Out: offsets; records deleted from the log's beginning. Must never: delete what an operator's stack has.
 """
+
 import json
 import re
 

@@ -2,9 +2,10 @@
 
 In: the text of a /metrics page. Out: samples by name and labels. Must never: take a malformed line silently.
 """
+
 import re
 
-SAMPLE = re.compile(r'^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$')
+SAMPLE = re.compile(r"^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$")
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
@@ -26,5 +27,4 @@ class Metrics:
     def total(self, name, **labels):
         """Sum of all samples of that name that carry these labels; a name that does not exist at all is an error."""
         assert name in self.names(), f"no metric {name}; there are {sorted(self.names())}"
-        return sum(number for sample, has, number in self.samples
-                   if sample == name and labels.items() <= has.items())
+        return sum(number for sample, has, number in self.samples if sample == name and labels.items() <= has.items())

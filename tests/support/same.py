@@ -3,6 +3,7 @@
 In: the stack, names of tables and objects. Out: nothing, or an AssertionError that shows both sides. Must never:
 compare at different positions: satellites are awaited first.
 """
+
 import contextlib
 import re
 import threading
@@ -52,8 +53,12 @@ def exact(column, kind):
 
 
 def table_query(stack, schema, table):
-    columns = stack.sql("master", "SELECT column_name, LOWER(data_type) FROM information_schema.columns "
-                        "WHERE table_schema=%s AND table_name=%s ORDER BY ordinal_position", (schema, table))
+    columns = stack.sql(
+        "master",
+        "SELECT column_name, LOWER(data_type) FROM information_schema.columns "
+        "WHERE table_schema=%s AND table_name=%s ORDER BY ordinal_position",
+        (schema, table),
+    )
     assert columns, f"no table {schema}.{table} on the master"
     return f"SELECT {', '.join(exact(name, kind) for name, kind in columns)} FROM {quoted(schema)}.{quoted(table)}"
 
@@ -69,8 +74,14 @@ def assert_same_rows(stack, schema, *tables):
 
 
 def base_tables(stack, service, schema):
-    return [row[0] for row in stack.sql(service, "SELECT table_name FROM information_schema.tables WHERE table_schema=%s "
-                                        "AND table_type='BASE TABLE' ORDER BY 1", (schema,))]
+    return [
+        row[0]
+        for row in stack.sql(
+            service,
+            "SELECT table_name FROM information_schema.tables WHERE table_schema=%s AND table_type='BASE TABLE' ORDER BY 1",
+            (schema,),
+        )
+    ]
 
 
 def assert_same_answer(stack, query):
@@ -87,12 +98,16 @@ def assert_same_schema(stack, schema):
     stack.await_satellites()
     assert_same_answer(stack, f"SHOW CREATE DATABASE {quoted(schema)}")
     objects = assert_same_answer(
-        stack, f"SELECT table_name, table_type FROM information_schema.tables WHERE table_schema='{schema}' ORDER BY 1")
+        stack, f"SELECT table_name, table_type FROM information_schema.tables WHERE table_schema='{schema}' ORDER BY 1"
+    )
     for name, _ in objects:
         assert_same_definition(stack, f"{quoted(schema)}.{quoted(name.decode())}")
-    routines = assert_same_answer(stack, "SELECT routine_type, routine_name, routine_definition, sql_mode, definer, "
-                                  "character_set_client, collation_connection, database_collation, created, last_altered "
-                                  f"FROM information_schema.routines WHERE routine_schema='{schema}' ORDER BY 1, 2")
+    routines = assert_same_answer(
+        stack,
+        "SELECT routine_type, routine_name, routine_definition, sql_mode, definer, "
+        "character_set_client, collation_connection, database_collation, created, last_altered "
+        f"FROM information_schema.routines WHERE routine_schema='{schema}' ORDER BY 1, 2",
+    )
     for kind, name, *_ in routines:
         assert_same_answer(stack, f"SHOW CREATE {kind.decode()} {quoted(schema)}.{quoted(name.decode())}")
     assert_same_rows(stack, schema)
@@ -101,13 +116,18 @@ def assert_same_schema(stack, schema):
 def assert_same_definition(stack, table):
     """SHOW CREATE TABLE, but for the counter of the next value, which is the master's business, and for whether a character set's default
     collation was written out when the table was made: the binlog writes it out for CREATE TABLE … SELECT."""
-    defaults = {name.encode(): collation.encode() for name, collation in stack.sql(
-        "master", "SELECT character_set_name, default_collate_name FROM information_schema.character_sets")}
+    defaults = {
+        name.encode(): collation.encode()
+        for name, collation in stack.sql("master", "SELECT character_set_name, default_collate_name FROM information_schema.character_sets")
+    }
 
     def definition(service):
         shown = raw_rows(stack, service, f"SHOW CREATE TABLE {table}")[0]
         shown = [re.sub(rb" AUTO_INCREMENT=\d+", b"", part or b"") for part in shown]
-        return [re.sub(rb"( CHARACTER SET (\w+)) COLLATE (\w+)", lambda m: m[1] if defaults[m[2]] == m[3] else m[0], part) for part in shown]
+        return [
+            re.sub(rb"( CHARACTER SET (\w+)) COLLATE (\w+)", lambda m: m[1] if defaults[m[2]] == m[3] else m[0], part) for part in shown
+        ]
+
     for service in stack.satellites:
         assert definition(service) == definition("master"), f"{table} on {service}"
 

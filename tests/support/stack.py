@@ -3,6 +3,7 @@
 In: the environment that tests/env.sh exports. Out: connections, SQL, GTID sets, users, faults. Must never: change
 what an operator's stack on the same machine has.
 """
+
 import contextlib
 import json
 import os
@@ -33,7 +34,9 @@ class Stack:
     wait_for = staticmethod(wait_for)
 
     def __init__(self):
-        assert "SECRETS_DIR" in os.environ and "multimed-test" in os.environ.get("COMPOSE_PROJECT_NAME", ""), "start the tests with tests/run"
+        assert "SECRETS_DIR" in os.environ and "multimed-test" in os.environ.get("COMPOSE_PROJECT_NAME", ""), (
+            "start the tests with tests/run"
+        )
         self.state = pathlib.Path(os.environ["TEST_STATE"])
         self.secrets = pathlib.Path(os.environ["SECRETS_DIR"])
         self.host = os.environ["BIND_ADDRESS"]
@@ -50,11 +53,14 @@ class Stack:
     def up(self):
         """Brings the stack up unless it serves already; makes the accounts that tests use."""
         if not self._serves():
-            containers.run(".ci/up", timeout=1800)
+            containers.run("bin/up", timeout=1800)
         password = self._password_of(ADMIN)
-        self.client("master", f"""CREATE USER IF NOT EXISTS {ADMIN}@'%' IDENTIFIED BY '{password}';
+        self.client(
+            "master",
+            f"""CREATE USER IF NOT EXISTS {ADMIN}@'%' IDENTIFIED BY '{password}';
             ALTER USER {ADMIN}@'%' IDENTIFIED BY '{password}';
-            GRANT ALL ON *.* TO {ADMIN}@'%' WITH GRANT OPTION""")
+            GRANT ALL ON *.* TO {ADMIN}@'%' WITH GRANT OPTION""",
+        )
         self._passwords[ADMIN] = password
         self.make_user(USER)
 
@@ -78,8 +84,17 @@ class Stack:
     def client(self, service, script, *options, check=True):
         """Runs a script with the mysql client inside a container, as root@localhost (satellites: multimed_local).
         Returns its output, tab-separated and without column names."""
-        done = containers.execute(service, "mysql", "--defaults-file=/run/multimed/client.cnf", "--batch",
-                                  "--skip-column-names", "--default-character-set=utf8mb4", *options, input=script, check=check)
+        done = containers.execute(
+            service,
+            "mysql",
+            "--defaults-file=/run/multimed/client.cnf",
+            "--batch",
+            "--skip-column-names",
+            "--default-character-set=utf8mb4",
+            *options,
+            input=script,
+            check=check,
+        )
         return done.stdout if check else done
 
     def admin_connect(self, service, **options):
@@ -105,8 +120,11 @@ class Stack:
                     return list(cursor.fetchall())
             except Exception as error:  # whatever it was, the next statement gets a new connection
                 kept.pop(service, None)
-                lost = isinstance(error, pymysql.err.InterfaceError) or \
-                    isinstance(error, pymysql.err.OperationalError) and error.args[0] in (2006, 2013)
+                lost = (
+                    isinstance(error, pymysql.err.InterfaceError)
+                    or isinstance(error, pymysql.err.OperationalError)
+                    and error.args[0] in (2006, 2013)
+                )
                 if not lost or attempt == 2:
                     raise
 
@@ -128,12 +146,28 @@ class Stack:
         database = user if database is ... else database
         if client == "connector":
             connection = mysql.connector.connect(
-                host=host, port=port, user=user, password=password, database=database, autocommit=autocommit,
-                use_pure=options.pop("use_pure", True), connection_timeout=60, **options)
+                host=host,
+                port=port,
+                user=user,
+                password=password,
+                database=database,
+                autocommit=autocommit,
+                use_pure=options.pop("use_pure", True),
+                connection_timeout=60,
+                **options,
+            )
         else:
             options = {"charset": "utf8mb4", "read_timeout": 60, "connect_timeout": 15, "ssl_disabled": True, **options}
-            connection = pymysql.connect(host=host, port=port, user=user, password=password, database=database,
-                                         autocommit=autocommit, max_allowed_packet=1 << 30, **options)
+            connection = pymysql.connect(
+                host=host,
+                port=port,
+                user=user,
+                password=password,
+                database=database,
+                autocommit=autocommit,
+                max_allowed_packet=1 << 30,
+                **options,
+            )
         return connection
 
     def make_user(self, name, db=None, password=None):
@@ -157,8 +191,13 @@ class Stack:
 
     def last_number(self):
         """Of the newest transaction under the master's own UUID, without a tag; other tests leave others in its set."""
-        return int(self.sql("master", "SELECT REGEXP_SUBSTR(REGEXP_SUBSTR(REPLACE(@@gtid_executed, '\\n', ''), "
-                            "CONCAT(@@server_uuid, ':[0-9-]+(:[0-9-]+)*')), '[0-9]+$')")[0][0])
+        return int(
+            self.sql(
+                "master",
+                "SELECT REGEXP_SUBSTR(REGEXP_SUBSTR(REPLACE(@@gtid_executed, '\\n', ''), "
+                "CONCAT(@@server_uuid, ':[0-9-]+(:[0-9-]+)*')), '[0-9]+$')",
+            )[0][0]
+        )
 
     def contains(self, service, gtid_set):
         return self.sql(service, "SELECT GTID_SUBSET(%s, @@global.gtid_executed)", (gtid_set,))[0][0] == 1
@@ -199,15 +238,18 @@ class Stack:
 
     def await_debezium(self):
         """Until rows go into the log: after its start, or when it was behind, capture goes without Debezium for a while."""
+
         def rows():
             metrics, name = self.metrics("capture"), "multimed_capture_transactions_total"
             return metrics.total(name, kind="rows") if name in metrics.names() else 0  # there is none before capture's first
+
         self.sql("master", "CREATE TABLE IF NOT EXISTS app.awaiting_debezium (id BIGINT PRIMARY KEY)")
         before = rows()
 
         def gone_by():
             self.sql("master", "INSERT INTO app.awaiting_debezium VALUES (%s)", (time.time_ns(),))
             return rows() > before
+
         wait_for(gone_by, 90, "Debezium's rows in the log")
 
     # --- faults -----------------------------------------------------------------------------------------------
@@ -249,11 +291,13 @@ class Stack:
 
     def portrait(self):
         """The gate's list of servers and the newest lines of every service: what explains a failure afterwards."""
+
         def part(title, read):
             try:
                 return f"--- {title}\n{read()}"
             except Exception as error:  # what cannot be had must not hide the failure that is being explained
                 return f"--- {title}: {error!r}"
+
         newest = part("newest lines", lambda: containers.compose("logs", "--no-color", "--tail", "12").stdout[-12000:])
         return part("servers", lambda: self.page("gate", "/servers")[1]) + "\n" + newest
 

@@ -3,6 +3,7 @@
 In: a predicate and a deadline. Out: the predicate's first truthy value. Must never: wait longer than the deadline
 plus one call of the predicate, or hide why it gave up.
 """
+
 import time
 
 

@@ -4,6 +4,7 @@ In:  the settings of loadgen/bench-gate, in the environment. Out: tables on stdo
 on stderr. Exit status: 0; 1 something failed, no figures then; 64 settings.
 Must never: print a line of JSON for a run that did not come to its end.
 """
+
 import contextlib
 import os
 import signal
@@ -24,8 +25,10 @@ GATE_PORT, MYSQL_PORT = 6034, 3306
 def contenders(stack, peers, wanted):
     """{name: Contender} of those that are here, and a line for each that is not."""
     process = stack.docker.inspect(stack.ids["gate"])["State"]["Pid"]
-    ours = {"direct": lambda: Contender("direct", stack.address("satellite-1"), MYSQL_PORT),
-            **{level: lambda level=level: Contender(level, stack.address("gate"), GATE_PORT, process) for level in plan.THROUGH_GATE}}
+    ours = {
+        "direct": lambda: Contender("direct", stack.address("satellite-1"), MYSQL_PORT),
+        **{level: lambda level=level: Contender(level, stack.address("gate"), GATE_PORT, process) for level in plan.THROUGH_GATE},
+    }
     present, notes = {}, []
     for name in wanted:
         try:
@@ -81,8 +84,10 @@ def measure_all(cells, present, settings):
             say(str(failure))
             found = {}
         samples.setdefault((cell, name), []).append(found)
-        say(f"{position}/{len(schedule)} round {number + 1}, {tables.title(cell)}, {cell.connections} connections, {tables.TITLES[name]}:"
-            f" {found.get('queries') or 0:.0f} queries/s")
+        say(
+            f"{position}/{len(schedule)} round {number + 1}, {tables.title(cell)}, {cell.connections} connections, {tables.TITLES[name]}:"
+            f" {found.get('queries') or 0:.0f} queries/s"
+        )
     return in_order(samples, settings)
 
 
@@ -92,8 +97,9 @@ def in_order(samples, settings):
 
 
 def measure(stack, settings):
-    sysbench, write_sysbench = (Sysbench(settings.config_file, settings.user, database)
-                                for database in (settings.database, settings.write_database))
+    sysbench, write_sysbench = (
+        Sysbench(settings.config_file, settings.user, database) for database in (settings.database, settings.write_database)
+    )
     load_tables(stack, sysbench, write_sysbench, settings)
     with contextlib.closing(Peers(stack, settings)) as peers:
         # The front door is no contender: its rules lead to the gate.

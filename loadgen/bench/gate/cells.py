@@ -3,6 +3,7 @@
 In:  the running stack, a Contender, a Cell. Out: figures, in the shape that outcome.py takes.
 Must never: count what the warm-up did, or take the figures of a run that failed.
 """
+
 import contextlib
 import json
 import pathlib
@@ -16,10 +17,10 @@ from gate import plan
 from sysbench import HERE, Probe, await_checkpoint
 
 OLTP, RESULTS = HERE.parent / "oltp.lua", HERE / "results.lua"
-SPARE_SECONDS = 60      # a run that takes so much longer than asked has hung
-EDGE_SECONDS = .3       # CPU is looked at for so much less than the run measures: connecting and leaving are not in it
+SPARE_SECONDS = 60  # a run that takes so much longer than asked has hung
+EDGE_SECONDS = 0.3  # CPU is looked at for so much less than the run measures: connecting and leaving are not in it
 WRITE_HEAD_SECONDS = 2  # of the load, before anything is measured under it
-SEEN_SECONDS = 30       # until a probe has told what its server has
+SEEN_SECONDS = 30  # until a probe has told what its server has
 PROBES_PER_SECOND = 50
 STOCK = {"point-select": "oltp_point_select", "read-only": "oltp_read_only"}
 
@@ -39,8 +40,14 @@ def rows_of(size):
 def options_of(cell, contender, seconds):
     """How sysbench runs a cell: counters begin anew when the warm-up is over."""
     level = (f"--session-sql=SET @multimed_consistency = '{contender.name}'",) if contender.name in plan.THROUGH_GATE else ()
-    return (f"--mysql-port={contender.port}", f"--threads={cell.connections}", f"--time={plan.WARM_UP_SECONDS + seconds}",
-            f"--report-checkpoints={plan.WARM_UP_SECONDS}", f"--db-ps-mode={'disable' if cell.mode == 'text' else 'auto'}", *level)
+    return (
+        f"--mysql-port={contender.port}",
+        f"--threads={cell.connections}",
+        f"--time={plan.WARM_UP_SECONDS + seconds}",
+        f"--report-checkpoints={plan.WARM_UP_SECONDS}",
+        f"--db-ps-mode={'disable' if cell.mode == 'text' else 'auto'}",
+        *level,
+    )
 
 
 def reading(report):
@@ -81,7 +88,10 @@ class Cells:
         script, work = script_of(cell, self._settings)
         running = subprocess.Popen(
             self._sysbench.command(script, contender.host, *work, *options_of(cell, contender, seconds), f"--report={report}", "run"),
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         watch = threading.Timer(seconds + SPARE_SECONDS, running.kill)
         watch.start()
         try:
@@ -99,8 +109,12 @@ class Cells:
         if running.returncode or not report.exists():
             raise OSError(f"sysbench failed against {contender.name}, {cell.connections} connections:\n{said[-2000:]}")
         found = reading(json.loads(report.read_text()))
-        return {**found, "proxy_us": micros(before["proxy"], after["proxy"], found["queries"]),
-                "mysqld_us": micros(before["mysqld"], after["mysqld"], found["queries"]), "memory": memory}
+        return {
+            **found,
+            "proxy_us": micros(before["proxy"], after["proxy"], found["queries"]),
+            "mysqld_us": micros(before["mysqld"], after["mysqld"], found["queries"]),
+            "memory": memory,
+        }
 
     def _look(self, contender):
         """{proxy, mysqld: (time, CPU seconds)}"""
@@ -114,10 +128,20 @@ class Cells:
         """The master is written to at the wanted rate, for these seconds at least; afterwards the satellite has everything."""
         log = self._folder / "writes.log"
         with open(log, "w") as output:
-            load = subprocess.Popen(self._write_sysbench.command(
-                OLTP, self._stack.address("master"), f"--workload={self._settings.write_workload}", f"--rate={self._settings.write_rate}",
-                f"--threads={self._settings.write_threads}", f"--time={seconds + SPARE_SECONDS}", *self._settings.tables, "run"),
-                stdout=output, stderr=subprocess.STDOUT)
+            load = subprocess.Popen(
+                self._write_sysbench.command(
+                    OLTP,
+                    self._stack.address("master"),
+                    f"--workload={self._settings.write_workload}",
+                    f"--rate={self._settings.write_rate}",
+                    f"--threads={self._settings.write_threads}",
+                    f"--time={seconds + SPARE_SECONDS}",
+                    *self._settings.tables,
+                    "run",
+                ),
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
         load.log = log
         try:
             yield load
@@ -156,7 +180,7 @@ class Cells:
             raise OSError("the master was not written to under the load that should have done so")
         deadline = time.monotonic() + SEEN_SECONDS
         while last not in satellite and time.monotonic() < deadline:
-            time.sleep(.05)
+            time.sleep(0.05)
             satellite = dict(probes["satellite-1"].seen)
         return figures.quantiles(figures.lags(master, satellite, begin, end))["p50"]
 

@@ -6,16 +6,17 @@ In:  {cell: {contender: figures}}; figures: queries (per second), p50 and p99 (m
 Must never: choose in our favour. Of text and prepared the worse for us counts, of ProxySQL's two ways the better for ProxySQL, and
      that for each figure apart.
 """
+
 import figures
 
 PROXYSQL = ("proxysql", "proxysql-socket")
 # name in the last line, what it says, bound, True: at least that
 TARGETS = (
     ("throughput_vs_proxysql", "throughput, eventual / ProxySQL", 1.3, True),
-    ("added_latency_vs_proxysql", "added p50, eventual / ProxySQL", .75, False),
-    ("cpu_vs_proxysql", "CPU per query, eventual / ProxySQL", .75, False),
-    ("strong_vs_eventual", "throughput under writes, strong / eventual", .9, True),
-    ("strong_extra_ms", "p50 of strong above replication lag, ms", .3, False),
+    ("added_latency_vs_proxysql", "added p50, eventual / ProxySQL", 0.75, False),
+    ("cpu_vs_proxysql", "CPU per query, eventual / ProxySQL", 0.75, False),
+    ("strong_vs_eventual", "throughput under writes, strong / eventual", 0.9, True),
+    ("strong_extra_ms", "p50 of strong above replication lag, ms", 0.3, False),
 )
 
 
@@ -71,10 +72,10 @@ def result(measured):
     written = [at for cell, at in measured.items() if cell.is_head and cell.writes]
     content = {
         "throughput_vs_proxysql": lowest(
-            figures.ratio(*of(at, ("eventual",), "queries"), highest(of(at, PROXYSQL, "queries"))) for at in heads),
+            figures.ratio(*of(at, ("eventual",), "queries"), highest(of(at, PROXYSQL, "queries"))) for at in heads
+        ),
         "added_latency_vs_proxysql": highest(map(added_ratio, heads)),
-        "cpu_vs_proxysql": highest(
-            figures.ratio(*of(at, ("eventual",), "proxy_us"), lowest(of(at, PROXYSQL, "proxy_us"))) for at in heads),
+        "cpu_vs_proxysql": highest(figures.ratio(*of(at, ("eventual",), "proxy_us"), lowest(of(at, PROXYSQL, "proxy_us"))) for at in heads),
         "cpu_us_per_query": highest(at.get("eventual", {}).get("proxy_us") for at in heads),
         "strong_vs_eventual": lowest(figures.ratio(*of(at, ("strong", "eventual"), "queries")) for at in written),
         "strong_extra_ms": highest(map(strong_extra, written)),

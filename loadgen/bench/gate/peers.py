@@ -4,6 +4,7 @@ In:  the running stack, the settings. Out: contenders that answer, on the gate's
 that do not take part, why.
 Must never: show a password; configurations are readable for their owner alone. Nor leave out a peer without a word.
 """
+
 import contextlib
 import os
 import pathlib
@@ -80,6 +81,7 @@ class NotHere(Exception):
 @dataclass(frozen=True)
 class Contender:
     """Whom sysbench connects to. process: of the proxy, as the host numbers it; None: there is none in between."""
+
     name: str
     host: str
     port: int
@@ -93,8 +95,15 @@ def quoted(text):
 
 def proxysql_configuration(address, port, user, password, threads):
     """address: a host, or with port 0 the path of a Unix socket."""
-    return PROXYSQL_CONFIGURATION.format(address=quoted(address), port=port, user=quoted(user), password=quoted(password), threads=threads,
-                                         listen_port=PROXYSQL_PORT, admin_port=PROXYSQL_PORT - 1)
+    return PROXYSQL_CONFIGURATION.format(
+        address=quoted(address),
+        port=port,
+        user=quoted(user),
+        password=quoted(password),
+        threads=threads,
+        listen_port=PROXYSQL_PORT,
+        admin_port=PROXYSQL_PORT - 1,
+    )
 
 
 def router_configuration(address, port, folder):
@@ -122,7 +131,7 @@ def await_answer(contender, alive):
     while not answers(contender.host, contender.port):
         if not alive() or time.monotonic() > deadline:
             raise NotHere(f"{contender.name} does not answer")
-        time.sleep(.1)
+        time.sleep(0.1)
     return contender
 
 
@@ -189,8 +198,12 @@ class Peers:
         write_private(folder / "router.conf", router_configuration(self._satellite, 3306, folder))
         pinned = ("taskset", "--cpu-list", self._cores) if self._cores else ()
         with open(folder / "output.log", "w") as log:
-            running = subprocess.Popen(("nsenter", f"--target={self._gate_process}", "--net", *pinned, binary, "-c", folder / "router.conf"),
-                                       stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+            running = subprocess.Popen(
+                ("nsenter", f"--target={self._gate_process}", "--net", *pinned, binary, "-c", folder / "router.conf"),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
         self._cleanup.callback(end, running)
         return await_answer(Contender("router", self._stack.address("gate"), ROUTER_PORT, running.pid), lambda: running.poll() is None)
 

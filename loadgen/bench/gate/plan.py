@@ -3,13 +3,14 @@
 A cell is a load under which all contenders are compared: workload, protocol, connections, and whether the master is written to
 meanwhile.
 """
+
 from dataclasses import dataclass
 
 HEAD_CONNECTIONS = 8  # the last line is about point selects on so many
 WARM_UP_SECONDS = 1
-START_SECONDS = .7        # of sysbench, and what is asked around it; guessed, for the estimate alone
-LOGINS_PER_SECOND = 400   # the same
-WRITE_START_SECONDS = 3   # the same: the load under writes is started and followed to its end
+START_SECONDS = 0.7  # of sysbench, and what is asked around it; guessed, for the estimate alone
+LOGINS_PER_SECOND = 400  # the same
+WRITE_START_SECONDS = 3  # the same: the load under writes is started and followed to its end
 PEERS = ("proxysql", "proxysql-socket", "router")
 THROUGH_GATE = ("eventual", "strong")
 
@@ -40,7 +41,9 @@ def cells(settings):
         if "result" in settings.workloads:
             found += [Cell("result", mode, connections, size) for size in settings.sizes for connections in settings.side_connections]
     if settings.write_rate and "point-select" in settings.workloads:
-        found += [Cell("point-select", mode, connections, writes=True) for mode in settings.modes for connections in settings.write_connections]
+        found += [
+            Cell("point-select", mode, connections, writes=True) for mode in settings.modes for connections in settings.write_connections
+        ]
     return found
 
 
@@ -63,11 +66,21 @@ def turn(names, number):
 
 def schedule(settings, present):
     """(round, cell, contender) in the order of measuring: contenders of a cell one after the other, begun by another one each time."""
-    return [(number, cell, contender) for number in range(settings.rounds) for index, cell in enumerate(cells(settings))
-            for contender in turn(contenders_of(cell, present), number + index)]
+    return [
+        (number, cell, contender)
+        for number in range(settings.rounds)
+        for index, cell in enumerate(cells(settings))
+        for contender in turn(contenders_of(cell, present), number + index)
+    ]
 
 
 def estimate(settings, present):
     """Seconds that the schedule takes, about."""
-    return sum(seconds_of(cell, settings) + WARM_UP_SECONDS + START_SECONDS + cell.connections / LOGINS_PER_SECOND
-               + (WRITE_START_SECONDS if cell.writes else 0) for _, cell, _ in schedule(settings, present))
+    return sum(
+        seconds_of(cell, settings)
+        + WARM_UP_SECONDS
+        + START_SECONDS
+        + cell.connections / LOGINS_PER_SECOND
+        + (WRITE_START_SECONDS if cell.writes else 0)
+        for _, cell, _ in schedule(settings, present)
+    )

@@ -2,6 +2,7 @@
 
 In:  the environment, as loadgen/bench-gate fills it in. Out: one immutable value, or a ValueError with all mistakes.
 """
+
 from dataclasses import dataclass
 
 from reader import Reader
@@ -44,17 +45,29 @@ def read(environment):
     reader = Reader(environment)
     reader.number("BENCH_PORTS", 1024, 65533)
     settings = Settings(
-        rounds=reader.number("BENCH_ROUNDS"), seconds=reader.number("BENCH_SECONDS"), side_seconds=reader.number("BENCH_SIDE_SECONDS"),
-        contenders=reader.words("BENCH_CONTENDERS", CONTENDERS), workloads=reader.words("BENCH_WORKLOADS", WORKLOADS),
-        modes=reader.words("BENCH_MODES", MODES), connections=reader.numbers("BENCH_CONNECTIONS", MOST_CONNECTIONS),
-        side_connections=reader.numbers("BENCH_SIDE_CONNECTIONS", MOST_CONNECTIONS), sizes=reader.numbers("BENCH_SIZES", MOST_BYTES),
-        write_rate=reader.number("BENCH_WRITE_RATE", 0), write_connections=reader.numbers("BENCH_WRITE_CONNECTIONS", MOST_CONNECTIONS),
-        write_workload=reader.text("BENCH_WRITE_WORKLOAD"), write_threads=reader.number("BENCH_WRITE_THREADS", 1, MOST_CONNECTIONS),
-        write_warm_up_seconds=reader.number("BENCH_WRITE_WARM_UP_SECONDS", 0), proxysql_threads=reader.number("BENCH_PROXYSQL_THREADS", 0, 128),
+        rounds=reader.number("BENCH_ROUNDS"),
+        seconds=reader.number("BENCH_SECONDS"),
+        side_seconds=reader.number("BENCH_SIDE_SECONDS"),
+        contenders=reader.words("BENCH_CONTENDERS", CONTENDERS),
+        workloads=reader.words("BENCH_WORKLOADS", WORKLOADS),
+        modes=reader.words("BENCH_MODES", MODES),
+        connections=reader.numbers("BENCH_CONNECTIONS", MOST_CONNECTIONS),
+        side_connections=reader.numbers("BENCH_SIDE_CONNECTIONS", MOST_CONNECTIONS),
+        sizes=reader.numbers("BENCH_SIZES", MOST_BYTES),
+        write_rate=reader.number("BENCH_WRITE_RATE", 0),
+        write_connections=reader.numbers("BENCH_WRITE_CONNECTIONS", MOST_CONNECTIONS),
+        write_workload=reader.text("BENCH_WRITE_WORKLOAD"),
+        write_threads=reader.number("BENCH_WRITE_THREADS", 1, MOST_CONNECTIONS),
+        write_warm_up_seconds=reader.number("BENCH_WRITE_WARM_UP_SECONDS", 0),
+        proxysql_threads=reader.number("BENCH_PROXYSQL_THREADS", 0, 128),
         tables=(f"--tables={reader.number('BENCH_TABLES')}", f"--table-size={reader.number('BENCH_TABLE_ROWS')}"),
-        user=reader.text("BENCH_USER"), database=reader.text("BENCH_DATABASE"),
-        write_database=reader.text("BENCH_WRITE_DATABASE"), config_file=reader.text("BENCH_CONFIG_FILE"),
-        password_file=reader.text("BENCH_PASSWORD_FILE"), state=reader.text("BENCH_STATE"))
+        user=reader.text("BENCH_USER"),
+        database=reader.text("BENCH_DATABASE"),
+        write_database=reader.text("BENCH_WRITE_DATABASE"),
+        config_file=reader.text("BENCH_CONFIG_FILE"),
+        password_file=reader.text("BENCH_PASSWORD_FILE"),
+        state=reader.text("BENCH_STATE"),
+    )
     if not settings.write_workload.replace("_", "").isalnum():
         reader.mistakes.append(f"BENCH_WRITE_WORKLOAD={settings.write_workload}: a script of sysbench is needed, for example oltp_insert")
     reader.require_good()

@@ -1,11 +1,24 @@
 """Tables of bench-gate, as lines. Pure. In: {cell: {contender: figures}}, the last line's content. Out: text."""
+
 import figures
 from gate import outcome
 
-TITLES = {"direct": "straight to MySQL", "eventual": "gate, eventual", "strong": "gate, strong", "proxysql": "ProxySQL over TCP",
-          "proxysql-socket": "ProxySQL over a Unix socket", "router": "MySQL Router"}
-COMMON = (("queries/s", "queries", 0), ("p50 ms", "p50", 3), ("p99 ms", "p99", 3), ("proxy CPU us", "proxy_us", 1),
-          ("mysqld CPU us", "mysqld_us", 1), ("proxy MiB", "memory", 1))
+TITLES = {
+    "direct": "straight to MySQL",
+    "eventual": "gate, eventual",
+    "strong": "gate, strong",
+    "proxysql": "ProxySQL over TCP",
+    "proxysql-socket": "ProxySQL over a Unix socket",
+    "router": "MySQL Router",
+}
+COMMON = (
+    ("queries/s", "queries", 0),
+    ("p50 ms", "p50", 3),
+    ("p99 ms", "p99", 3),
+    ("proxy CPU us", "proxy_us", 1),
+    ("mysqld CPU us", "mysqld_us", 1),
+    ("proxy MiB", "memory", 1),
+)
 UNDER_WRITES = (("writes/s", "written", 0), ("lag p50 ms", "lag", 3), ("at master %", "at_master", 2))
 WORKLOADS = {"point-select": "point selects", "read-only": "read-only mix"}
 
@@ -51,8 +64,14 @@ def targets(content):
     words = {None: "not measured", True: "met", False: "MISSED"}
     rows = [("targets (point selects, 8 connections)", "measured", "target", "")]
     for name, text, bound, at_least in outcome.TARGETS:
-        rows.append((f"  {text}", figures.shown(content[name], 3), f"{'>=' if at_least else '<='} {bound}",
-                     words[outcome.met(content[name], bound, at_least)]))
+        rows.append(
+            (
+                f"  {text}",
+                figures.shown(content[name], 3),
+                f"{'>=' if at_least else '<='} {bound}",
+                words[outcome.met(content[name], bound, at_least)],
+            )
+        )
     return figures.columns(rows)
 
 

@@ -5,6 +5,7 @@ files and report.html, written anew after each contender; progress on stderr. Ex
 settings.
 Must never: print a line of JSON for a run that did not come to its end.
 """
+
 import contextlib
 import os
 import signal

@@ -4,6 +4,7 @@ In:  names and numbers; None is a gap. Out: one <svg> element each, drawn with c
 series differ in dashes and markers too, so that they can be told apart on paper. All text is escaped.
 Must never: draw a missing value as 0, or an axis of sizes that does not begin at 0 (logarithmic axes are named so).
 """
+
 import html
 import math
 from dataclasses import dataclass
@@ -32,8 +33,10 @@ def shown(value):
 
 def element(name, content="", **attributes):
     """class_ is class, and stroke_width would be stroke-width."""
-    listed = "".join(f' {key.rstrip("_").replace("_", "-")}="{escaped(rounded(value) if isinstance(value, float) else value)}"'
-                     for key, value in attributes.items())
+    listed = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escaped(rounded(value) if isinstance(value, float) else value)}"'
+        for key, value in attributes.items()
+    )
     return f"<{name}{listed}>{content}</{name}>"
 
 
@@ -52,9 +55,11 @@ def figure(label, height, parts):
 
 # --- axes -----------------------------------------------------------------------------------------------------------------
 
+
 @dataclass(frozen=True)
 class Axis:
     """Where a value lies between the two ends of an axis."""
+
     least: float
     most: float
     logarithmic: bool
@@ -86,10 +91,11 @@ def logarithmic(values):
     above = [value for value in values if value > 0] or [1]
     first, last = math.floor(math.log10(min(above))), math.ceil(math.log10(max(above)))
     last = max(last, first + 1)
-    return Axis(10.0 ** first, 10.0 ** last, True, tuple(10.0 ** power for power in range(first, last + 1)))
+    return Axis(10.0**first, 10.0**last, True, tuple(10.0**power for power in range(first, last + 1)))
 
 
 # --- legends ----------------------------------------------------------------------------------------------------------------
+
 
 def marker(style, x, y):
     """A dot of its own shape."""
@@ -107,7 +113,7 @@ def legend(names, top, sample):
     """sample(style, x, y): what stands beside a name."""
     parts = []
     for style, name in enumerate(names):
-        x, y = 8 + style % LEGEND_COLUMNS * WIDTH / LEGEND_COLUMNS, top + (style // LEGEND_COLUMNS + .5) * LEGEND_ROW
+        x, y = 8 + style % LEGEND_COLUMNS * WIDTH / LEGEND_COLUMNS, top + (style // LEGEND_COLUMNS + 0.5) * LEGEND_ROW
         parts += [sample(style, x, y), text(name, x + 36, y + 4)]
     return parts
 
@@ -122,9 +128,10 @@ def bar_sample(style, x, y):
 
 # --- lines ------------------------------------------------------------------------------------------------------------------
 
+
 def thinned(points):
     """The same line with no more points than can be seen."""
-    return points[::max(1, math.ceil(len(points) / MOST_POINTS))]
+    return points[:: max(1, math.ceil(len(points) / MOST_POINTS))]
 
 
 def runs_of(points):
@@ -141,9 +148,16 @@ def runs_of(points):
 def frame(x_name, y_name, y_axis):
     """Both axes' names, and the horizontal lines."""
     bottom = TOP + PLOT_HEIGHT
-    parts = [text(x_name, (LEFT + WIDTH - RIGHT) / 2, bottom + 36, text_anchor="middle"),
-             text(y_name + (" (logarithmic)" if y_axis.logarithmic else ""), 14, TOP + PLOT_HEIGHT / 2, text_anchor="middle",
-                  transform=f"rotate(-90 14 {rounded(TOP + PLOT_HEIGHT / 2)})")]
+    parts = [
+        text(x_name, (LEFT + WIDTH - RIGHT) / 2, bottom + 36, text_anchor="middle"),
+        text(
+            y_name + (" (logarithmic)" if y_axis.logarithmic else ""),
+            14,
+            TOP + PLOT_HEIGHT / 2,
+            text_anchor="middle",
+            transform=f"rotate(-90 14 {rounded(TOP + PLOT_HEIGHT / 2)})",
+        ),
+    ]
     for tick in y_axis.ticks:
         y = bottom - PLOT_HEIGHT * y_axis.share(tick)
         parts += [line(LEFT, y, WIDTH - RIGHT, y, "grid"), text(shown(tick), LEFT - 5, y + 4, text_anchor="end")]
@@ -153,7 +167,7 @@ def frame(x_name, y_name, y_axis):
 def steps_axis(values):
     """{value: share}: what was measured, at equal distances: 1, 8, 1000 clients would lie on each other otherwise."""
     ordered = sorted(set(values))
-    return {value: (number + .5) / len(ordered) for number, value in enumerate(ordered)}
+    return {value: (number + 0.5) / len(ordered) for number, value in enumerate(ordered)}
 
 
 def lines(label, series, x_name, y_name, log=False, time=False):
@@ -181,6 +195,7 @@ def lines(label, series, x_name, y_name, log=False, time=False):
 
 # --- rows: bars and ranges ----------------------------------------------------------------------------------------------------
 
+
 def row_frame(axis, names, height, unit):
     """Names at the left, vertical lines, the axis' name. names: {name: its middle}"""
     span, bottom = WIDTH - NAME_WIDTH - RIGHT, TOP + height
@@ -196,13 +211,21 @@ def stacked(label, bars, unit):
     parts_of = list(dict.fromkeys(part for bar in bars.values() for part in bar))
     axis = linear([sum(value or 0 for value in bar.values()) for bar in bars.values()])
     span, height = WIDTH - NAME_WIDTH - RIGHT, len(bars) * (ROW + 6)
-    middles = {name: TOP + (number + .5) * (ROW + 6) for number, name in enumerate(bars)}
+    middles = {name: TOP + (number + 0.5) * (ROW + 6) for number, name in enumerate(bars)}
     parts = row_frame(axis, middles, height, unit)
     for name, bar in bars.items():
         left = 0
         for part in (part for part in parts_of if bar.get(part)):
-            parts.append(element("rect", x=float(NAME_WIDTH + span * axis.share(left)), y=float(middles[name] - BAR / 2),
-                                 width=float(span * axis.share(bar[part])), height=BAR, class_=f"f{parts_of.index(part) % STYLES}"))
+            parts.append(
+                element(
+                    "rect",
+                    x=float(NAME_WIDTH + span * axis.share(left)),
+                    y=float(middles[name] - BAR / 2),
+                    width=float(span * axis.share(bar[part])),
+                    height=BAR,
+                    class_=f"f{parts_of.index(part) % STYLES}",
+                )
+            )
             left += bar[part]
     return figure(label, TOP + height + AXIS + legend_height(parts_of), parts + legend(parts_of, TOP + height + AXIS, bar_sample))
 
@@ -213,7 +236,7 @@ def ranges(label, rows, unit):
     axis = logarithmic([value for row in rows.values() for pair in row.values() for value in pair if value is not None])
     span, each = WIDTH - NAME_WIDTH - RIGHT, len(names) * 10 + 8
     height = len(rows) * each
-    parts = row_frame(axis, {name: TOP + (number + .5) * each for number, name in enumerate(rows)}, height, unit)
+    parts = row_frame(axis, {name: TOP + (number + 0.5) * each for number, name in enumerate(rows)}, height, unit)
     for number, row in enumerate(rows.values()):
         for style, pair in ((names.index(name), pair) for name, pair in row.items() if None not in pair):
             y = TOP + number * each + 9 + style * 10

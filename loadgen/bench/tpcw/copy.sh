@@ -6,7 +6,10 @@ set -euo pipefail
 
 # replace FROM TO
 replace() {
-  [[ -d $1/mysql ]] || { echo "copy: there is no data directory in $1" >&2; exit 1; }
+  [[ -d $1/mysql ]] || {
+    echo "copy: there is no data directory in $1" >&2
+    exit 1
+  }
   find "$2" -mindepth 1 -delete
   cp -a --reflink=auto "$1/." "$2/"
   sync
@@ -15,5 +18,8 @@ replace() {
 case ${1:-} in
   keep) replace /var/lib/mysql /seed ;;
   fresh) replace /seed /var/lib/mysql ;;
-  *) echo 'usage: copy.sh keep|fresh' >&2; exit 64 ;;
+  *)
+    echo 'usage: copy.sh keep|fresh' >&2
+    exit 64
+    ;;
 esac

@@ -3,6 +3,7 @@
 In:  /proc, /sys, the running stack. Out: texts by name; {"cores", "memory"} for the contenders. Must never: tell a name, an address or a
 password of this machine.
 """
+
 import os
 import pathlib
 import platform
@@ -14,9 +15,25 @@ import process
 from tpcw import override
 
 # Shown even where they are MySQL's defaults: what a reader asks for first.
-ALWAYS = ("innodb_buffer_pool_size", "innodb_redo_log_capacity", "innodb_flush_log_at_trx_commit", "sync_binlog", "innodb_doublewrite",
-          "innodb_flush_method", "innodb_io_capacity", "innodb_adaptive_hash_index", "innodb_thread_concurrency", "log_bin", "max_connections",
-          "performance_schema", "read_only", "table_open_cache", "thread_cache_size", "transaction_isolation", "version")
+ALWAYS = (
+    "innodb_buffer_pool_size",
+    "innodb_redo_log_capacity",
+    "innodb_flush_log_at_trx_commit",
+    "sync_binlog",
+    "innodb_doublewrite",
+    "innodb_flush_method",
+    "innodb_io_capacity",
+    "innodb_adaptive_hash_index",
+    "innodb_thread_concurrency",
+    "log_bin",
+    "max_connections",
+    "performance_schema",
+    "read_only",
+    "table_open_cache",
+    "thread_cache_size",
+    "transaction_isolation",
+    "version",
+)
 OF_REPLICAS = ("replica_parallel_workers", "replica_preserve_commit_order")
 HIDDEN = ("report_host", "pid_file", "socket", "init_file", "datadir", "log_error", "admin_address")
 VARIABLES = """SELECT g.VARIABLE_NAME, g.VARIABLE_VALUE FROM performance_schema.global_variables g
@@ -72,12 +89,18 @@ def said_by(*command):
 def facts(settings):
     nodes = numa_nodes()
     return {
-        "measured on": time.strftime("%Y-%m-%d", time.gmtime()), "Multimed": os.environ.get("MULTIMED_VERSION") or "-",
-        "processor": processor(), "cores of the machine": str(os.cpu_count()), "cores of the servers": settings.cpus or cores(),
+        "measured on": time.strftime("%Y-%m-%d", time.gmtime()),
+        "Multimed": os.environ.get("MULTIMED_VERSION") or "-",
+        "processor": processor(),
+        "cores of the machine": str(os.cpu_count()),
+        "cores of the servers": settings.cpus or cores(),
         "cores of the load": settings.load_cpus or "the same",
         "NUMA nodes": ", ".join(f"{name}: {cpus}" for name, cpus in nodes.items()) or "-",
-        "memory": f"{memory() / (1 << 30):.1f} GiB", "operating system": system(), "kernel": platform.release(),
-        "Docker": said_by("docker", "version", "--format", "{{.Server.Version}}"), "sysbench": said_by("sysbench", "--version"),
+        "memory": f"{memory() / (1 << 30):.1f} GiB",
+        "operating system": system(),
+        "kernel": platform.release(),
+        "Docker": said_by("docker", "version", "--format", "{{.Server.Version}}"),
+        "sysbench": said_by("sysbench", "--version"),
     }
 
 

@@ -4,18 +4,27 @@ A satellite of few gets the memory of many: what the absent ones would have take
 One MySQL alone gets all: the master's memory and the satellites', and besides what log, appliers and gate may take; no more than the
 machine has, though. Its data are in its buffer pool only; of that memory the satellites hold their data in the tmpfs.
 """
+
 from dataclasses import dataclass
 
-DEFAULTS = {"MASTER_MEMORY": "2g", "MASTER_BUFFER_POOL": "512m", "SATELLITE_MEMORY": "2g", "SATELLITE_BUFFER_POOL": "256m",
-            "KAFKA_MEMORY": "1g", "CDC_MEMORY": "2g", "GATE_MEMORY": "1g"}  # of docker-compose.yml and .env
+DEFAULTS = {
+    "MASTER_MEMORY": "2g",
+    "MASTER_BUFFER_POOL": "512m",
+    "SATELLITE_MEMORY": "2g",
+    "SATELLITE_BUFFER_POOL": "256m",
+    "KAFKA_MEMORY": "1g",
+    "CDC_MEMORY": "2g",
+    "GATE_MEMORY": "1g",
+}  # of docker-compose.yml and .env
 UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-POOL_SHARE = .75  # of the memory of one MySQL alone: the rest is for a thousand connections, and the kernel's files
+POOL_SHARE = 0.75  # of the memory of one MySQL alone: the rest is for a thousand connections, and the kernel's files
 LEFT_TO_THE_MACHINE = 1 << 30
 
 
 @dataclass(frozen=True)
 class Sizes:
     """Bytes, as .env has them."""
+
     master_memory: int
     master_buffer_pool: int
     satellite_memory: int
@@ -28,6 +37,7 @@ class Sizes:
 @dataclass(frozen=True)
 class Share:
     """Bytes: the limit of a container, and the buffer pool in it."""
+
     limit: int
     buffer_pool: int
 
@@ -42,8 +52,13 @@ def bytes_of(text):
 
 def single(sizes, most_satellites, machine):
     """machine: its memory in bytes."""
-    whole = (sizes.master_memory + sizes.satellite_memory * most_satellites + sizes.kafka_memory + sizes.gate_memory
-             + sizes.cdc_memory * (most_satellites + 1))
+    whole = (
+        sizes.master_memory
+        + sizes.satellite_memory * most_satellites
+        + sizes.kafka_memory
+        + sizes.gate_memory
+        + sizes.cdc_memory * (most_satellites + 1)
+    )
     limit = min(whole, machine - LEFT_TO_THE_MACHINE)
     return Share(limit, int(limit * POOL_SHARE))
 

@@ -4,10 +4,11 @@ In:  runs, as runner.run_of makes them, and the head's number of clients, at whi
      line of JSON. What was not measured is None here, null in JSON.
 Must never: choose in our favour but for the number of satellites, which is chosen by throughput alone; or hide that one MySQL was ahead.
 """
+
 import figures
 
 GROUPS = {"master": "master", "satellite": "satellites", "kafka": "log", "capture": "log", "applier": "appliers", "gate": "gate"}
-EVEN = .03  # throughputs that differ by less are called even
+EVEN = 0.03  # throughputs that differ by less are called even
 
 
 def at(runs, mix, clients, kind=None):
@@ -33,9 +34,11 @@ def ratio(ours, single, value):
 
 def ratios(runs, mix, clients):
     ours, single = best(runs, mix, clients), best(runs, mix, clients, "single")
-    found = {"wips_ratio": ratio(ours, single, lambda run: run["wips"]),
-             "master_cpu_ratio": ratio(ours, single, lambda run: run["cpu_ms"].get("master")),
-             "p99_ratio": ratio(ours, single, lambda run: run["p99"])}
+    found = {
+        "wips_ratio": ratio(ours, single, lambda run: run["wips"]),
+        "master_cpu_ratio": ratio(ours, single, lambda run: run["cpu_ms"].get("master")),
+        "p99_ratio": ratio(ours, single, lambda run: run["p99"]),
+    }
     return {name: figures.rounded(value) for name, value in found.items()}
 
 
@@ -68,6 +71,7 @@ def total(values):
 
 
 # --- words --------------------------------------------------------------------------------------------------------------
+
 
 def satellites(count):
     return f"{count} satellite{'' if count == 1 else 's'}"
@@ -115,7 +119,9 @@ def verdict(runs, clients):
             continue
         found[mix] = [wins(ours, single, f"Multimed with {satellites(ours['satellites'])}"), price(ours, single), relief(ours, single)]
         if native:
-            found[mix].append(wins(native, single, f"MySQL with {native['satellites']} native replica{'' if native['satellites'] == 1 else 's'}"))
+            found[mix].append(
+                wins(native, single, f"MySQL with {native['satellites']} native replica{'' if native['satellites'] == 1 else 's'}")
+            )
     return found
 
 
@@ -125,6 +131,8 @@ def why(runs, clients, cores):
     if not behind:
         return ""
     if cores < 16:
-        return (f"One MySQL was expected to win here: on {cores} cores it is not held up by its own locks, and Multimed's copies, log and gate"
-                " share the cores with it. What distributing brings shows on servers with several NUMA nodes; what it costs shows here.")
+        return (
+            f"One MySQL was expected to win here: on {cores} cores it is not held up by its own locks, and Multimed's copies, log and gate"
+            " share the cores with it. What distributing brings shows on servers with several NUMA nodes; what it costs shows here."
+        )
     return "One MySQL is ahead although there are many cores: look at CPU, lag and waits below for what held Multimed up."

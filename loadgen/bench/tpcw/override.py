@@ -3,11 +3,12 @@
 In:  the settings, a contender, the machine's cores and memory. Out: the text of a Compose file, and which services make the contender.
 Must never: touch what makes the master durable.
 """
+
 import json
 
 from tpcw import memory
 
-DISK = "\n    tmpfs: !override [\"/run:mode=0755\"]\n    volumes: [/var/lib/mysql]"
+DISK = '\n    tmpfs: !override ["/run:mode=0755"]\n    volumes: [/var/lib/mysql]'
 
 
 def services(contender):
@@ -31,14 +32,18 @@ def master(contender, settings, machine):
     options = settings.master_options + (settings.single_options if alone else ())
     # Without that capability a container may not spread its memory over NUMA nodes (innodb_numa_interleave).
     whole = f"\n    cpuset: {json.dumps(machine['cores'])}\n    cap_add: [SYS_NICE]" if alone else ""
-    return (f"  master:\n    command: {json.dumps(options)}{whole}\n    mem_limit: {share.limit}\n"
-            f"    environment: {{MASTER_BUFFER_POOL: \"{share.buffer_pool}\"}}\n")
+    return (
+        f"  master:\n    command: {json.dumps(options)}{whole}\n    mem_limit: {share.limit}\n"
+        f'    environment: {{MASTER_BUFFER_POOL: "{share.buffer_pool}"}}\n'
+    )
 
 
 def satellite(name, contender, settings):
     share = memory.satellite(settings.sizes, contender.satellites, settings.most_satellites)
-    return (f"  {name}:\n    mem_limit: {share.limit}\n    environment: {{SATELLITE_BUFFER_POOL: \"{share.buffer_pool}\"}}"
-            f"{DISK if settings.data == 'disk' else ''}\n")
+    return (
+        f'  {name}:\n    mem_limit: {share.limit}\n    environment: {{SATELLITE_BUFFER_POOL: "{share.buffer_pool}"}}'
+        f"{DISK if settings.data == 'disk' else ''}\n"
+    )
 
 
 def text(contender, settings, machine):

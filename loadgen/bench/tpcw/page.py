@@ -3,6 +3,7 @@
 In:  the results, as results.py has them. Out: the text of the page. It needs no network, no script and no other file; it is well-formed XML,
 too. Must never: leave text unescaped, or say less plainly than the last line that one MySQL was ahead.
 """
+
 import figures
 from tpcw import charts, outcome, tables
 from tpcw.charts import element, escaped
@@ -30,8 +31,11 @@ DASHES = ("none", "7 3", "2 3", "9 3 2 3", "5 5", "1 2", "12 4")
 
 def styles():
     """Colours, dashes and fills of the series."""
-    return "".join(f".s{number} {{ stroke: var(--c{number}); stroke-width: 2; fill: none; stroke-dasharray: {dash}; }}\n"
-                   f".m{number}, .f{number} {{ fill: var(--c{number}); stroke: none; }}\n" for number, dash in enumerate(DASHES))
+    return "".join(
+        f".s{number} {{ stroke: var(--c{number}); stroke-width: 2; fill: none; stroke-dasharray: {dash}; }}\n"
+        f".m{number}, .f{number} {{ fill: var(--c{number}); stroke: none; }}\n"
+        for number, dash in enumerate(DASHES)
+    )
 
 
 def titled(title, drawing):
@@ -62,13 +66,17 @@ def paragraph(words):
 
 # --- figures ----------------------------------------------------------------------------------------------------------------
 
+
 def against_satellites(results, mix, name, title, unit):
     """Multimed by its satellites; one MySQL is the same whatever their number, native replicas are where they were measured."""
     runs = outcome.at(results["runs"], mix, results["head_clients"])
     ours = sorted((run["satellites"], run[name]) for run in runs if run["kind"] == "multimed")
     # In the order of the contenders, so that each has the same colour in every figure.
-    series = {"one MySQL, all cores": [(count, run[name]) for run in runs if run["kind"] == "single" for count, _ in ours],
-              "native replicas": [(run["satellites"], run[name]) for run in runs if run["kind"] == "replicas"], "Multimed": ours}
+    series = {
+        "one MySQL, all cores": [(count, run[name]) for run in runs if run["kind"] == "single" for count, _ in ours],
+        "native replicas": [(run["satellites"], run[name]) for run in runs if run["kind"] == "replicas"],
+        "Multimed": ours,
+    }
     series = {each: points for each, points in series.items() if points}
     drawing = charts.lines(f"{mix}: {title} against satellites", series, "satellites", unit)
     return titled(f"{title}, {results['head_clients']} clients", drawing) if ours else ""
@@ -98,16 +106,20 @@ def of_interactions(results, mix):
     for run in runs:
         for name, each in sorted(run["interactions"].items()):
             rows.setdefault(name.replace("_", " "), {})[run["contender"]] = each["p50"], each["p99"]
-    return titled(f"Latency of each interaction, p50 (mark) to p99, {results['head_clients']} clients",
-                  charts.ranges(f"{mix}: latency of each interaction", rows, "ms"))
+    return titled(
+        f"Latency of each interaction, p50 (mark) to p99, {results['head_clients']} clients",
+        charts.ranges(f"{mix}: latency of each interaction", rows, "ms"),
+    )
 
 
 def of_cpu(results, mix):
     bars = {run["contender"]: outcome.costs(run) for run in outcome.at(results["runs"], mix, results["head_clients"])}
     order = [group for group in tables.CPU if any(group in bar for bar in bars.values())]
     bars = {name: {group: bar.get(group) for group in order} for name, bar in bars.items()}
-    return titled(f"CPU of the servers for one interaction, {results['head_clients']} clients",
-                  charts.stacked(f"{mix}: CPU per server", bars, "ms of CPU"))
+    return titled(
+        f"CPU of the servers for one interaction, {results['head_clients']} clients",
+        charts.stacked(f"{mix}: CPU per server", bars, "ms of CPU"),
+    )
 
 
 def lag_of(samples):
@@ -116,8 +128,10 @@ def lag_of(samples):
     if len(servers) <= len(DASHES):
         return {name: [(sample["second"], sample["lag_ms"].get(name)) for sample in samples] for name in servers}
     known = [(sample["second"], [lag for lag in sample["lag_ms"].values() if lag is not None]) for sample in samples]
-    return {"median of all satellites": [(second, figures.percentile(lags, .5)) for second, lags in known],
-            "largest": [(second, max(lags, default=None)) for second, lags in known]}
+    return {
+        "median of all satellites": [(second, figures.percentile(lags, 0.5)) for second, lags in known],
+        "largest": [(second, max(lags, default=None)) for second, lags in known],
+    }
 
 
 def over_time(run):
@@ -135,34 +149,56 @@ def over_time(run):
 
 # --- sections -----------------------------------------------------------------------------------------------------------------
 
+
 def verdict(results):
-    parts = [element("p", element("strong", escaped(f"{mix} mix. ")) + escaped(" ".join(sentences)))
-             for mix, sentences in results["verdict"].items()]
+    parts = [
+        element("p", element("strong", escaped(f"{mix} mix. ")) + escaped(" ".join(sentences)))
+        for mix, sentences in results["verdict"].items()
+    ]
     parts += [paragraph(results["why"])] if results["why"] else []
     rows = [(mix, *(figures.shown(each[name], 3) for name in tables.RATIOS)) for mix, each in results["ratios"].items()]
-    return (element("div", "".join(parts), class_="verdict")
-            + paragraph(f"Multimed with its best number of satellites, divided by one MySQL, at {results['head_clients']} clients:")
-            + table(("mix", "throughput (WIPS)", "master's CPU per interaction", "p99"), rows))
+    return (
+        element("div", "".join(parts), class_="verdict")
+        + paragraph(f"Multimed with its best number of satellites, divided by one MySQL, at {results['head_clients']} clients:")
+        + table(("mix", "throughput (WIPS)", "master's CPU per interaction", "p99"), rows)
+    )
 
 
 def of_mix(results, mix):
-    drawings = (against_satellites(results, mix, "wips", "Throughput", "WIPS"),
-                against_satellites(results, mix, "avg", "Response time", "ms, average"),
-                against_clients(results, mix, "wips", "Throughput", "WIPS", False),
-                against_clients(results, mix, "avg", "Response time", "ms, average", True), of_interactions(results, mix), of_cpu(results, mix))
+    drawings = (
+        against_satellites(results, mix, "wips", "Throughput", "WIPS"),
+        against_satellites(results, mix, "avg", "Response time", "ms, average"),
+        against_clients(results, mix, "wips", "Throughput", "WIPS", False),
+        against_clients(results, mix, "avg", "Response time", "ms, average", True),
+        of_interactions(results, mix),
+        of_cpu(results, mix),
+    )
     return section(f"{mix} mix", side_by_side(drawings), measured(results, mix))
 
 
 def measured(results, mix):
     """All figures of a mix."""
-    head = ("contender", "clients", *(title for title, _, _ in tables.COLUMNS), *(f"{group}, CPU ms" for group in tables.CPU), "waits/s",
-            "lag p50 ms")
+    head = (
+        "contender",
+        "clients",
+        *(title for title, _, _ in tables.COLUMNS),
+        *(f"{group}, CPU ms" for group in tables.CPU),
+        "waits/s",
+        "lag p50 ms",
+    )
     rows = []
     for run in sorted((run for run in results["runs"] if run["mix"] == mix), key=lambda run: run["clients"]):
         costs = outcome.costs(run)
-        rows.append((run["contender"], run["clients"], *(figures.shown(run[name], decimals) for _, name, decimals in tables.COLUMNS),
-                     *(figures.shown(costs.get(group), 2) for group in tables.CPU), figures.shown(run["waits"], 1),
-                     figures.shown(run["lag_ms_p50"])))
+        rows.append(
+            (
+                run["contender"],
+                run["clients"],
+                *(figures.shown(run[name], decimals) for _, name, decimals in tables.COLUMNS),
+                *(figures.shown(costs.get(group), 2) for group in tables.CPU),
+                figures.shown(run["waits"], 1),
+                figures.shown(run["lag_ms_p50"]),
+            )
+        )
     return table(head, rows)
 
 
@@ -187,13 +223,18 @@ def all_settings(results):
 
 def page(results):
     incomplete = "" if results["complete"] else paragraph("NOT COMPLETE: some contenders were not measured, or not yet.")
-    about = ("Web interactions per second (WIPS) of TPC-W's database side, one contender after the other, each on a fresh copy of the same"
-             " database, on the same cores and memory, without think times. What reads are promised behind the gate is among the settings"
-             " (GATE_CONSISTENCY), for satellites and replicas alike.")
+    about = (
+        "Web interactions per second (WIPS) of TPC-W's database side, one contender after the other, each on a fresh copy of the same"
+        " database, on the same cores and memory, without think times. What reads are promised behind the gate is among the settings"
+        " (GATE_CONSISTENCY), for satellites and replicas alike."
+    )
     body = [element("h1", "TPC-W on one MySQL, on native replicas, and on Multimed"), incomplete, paragraph(about), verdict(results)]
     body += [of_mix(results, mix) for mix in outcome.mixes(results["runs"])]
     body += [times(results), checks(results), section("Machine", texts(results["machine"])), all_settings(results)]
-    head = ('<meta charset="utf-8" /><meta name="viewport" content="width=device-width, initial-scale=1" />'
-            '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'" />'
-            + element("title", "TPC-W: one MySQL, native replicas, Multimed") + element("style", STYLE + styles()))
+    head = (
+        '<meta charset="utf-8" /><meta name="viewport" content="width=device-width, initial-scale=1" />'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\" />"
+        + element("title", "TPC-W: one MySQL, native replicas, Multimed")
+        + element("style", STYLE + styles())
+    )
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'

@@ -1,8 +1,9 @@
 """Which contenders are measured, under which loads, in which order, and how long that takes. Pure."""
+
 from dataclasses import dataclass
 
 # Guessed, for the estimate alone.
-START_SECONDS = 2.5       # of sysbench, its end, and what is asked around it
+START_SECONDS = 2.5  # of sysbench, its end, and what is asked around it
 LOGINS_PER_SECOND = 200
 UP_SECONDS = {"single": 12, "replicas": 35, "multimed": 50}  # with a fresh copy of a small database
 CHECK_SECONDS = {"single": 3, "replicas": 15, "multimed": 30}
@@ -12,6 +13,7 @@ LOAD_SECONDS = 60
 @dataclass(frozen=True)
 class Contender:
     """kind: single, replicas, multimed. satellites: how many servers answer reads behind the gate; a replica counts as one."""
+
     kind: str
     satellites: int = 0
 
@@ -23,14 +25,18 @@ class Contender:
 @dataclass(frozen=True)
 class Cell:
     """A load under which contenders are compared."""
+
     mix: str
     clients: int
 
 
 def contenders(settings):
     """One MySQL first; replicas are as many as the most satellites."""
-    found = {"single": [Contender("single")], "replicas": [Contender("replicas", settings.most_satellites)],
-             "multimed": [Contender("multimed", count) for count in settings.satellites]}
+    found = {
+        "single": [Contender("single")],
+        "replicas": [Contender("replicas", settings.most_satellites)],
+        "multimed": [Contender("multimed", count) for count in settings.satellites],
+    }
     return [each for kind in settings.contenders for each in found[kind]]
 
 
@@ -53,6 +59,8 @@ def estimate(settings):
     total = LOAD_SECONDS
     for contender in contenders(settings):
         total += UP_SECONDS[contender.kind] + CHECK_SECONDS[contender.kind] + settings.warm_up_seconds
-        total += sum(settings.cell_warm_up_seconds + settings.seconds + START_SECONDS + 2 * cell.clients / LOGINS_PER_SECOND
-                     for cell in cells(settings, contender))
+        total += sum(
+            settings.cell_warm_up_seconds + settings.seconds + START_SECONDS + 2 * cell.clients / LOGINS_PER_SECOND
+            for cell in cells(settings, contender)
+        )
     return total

@@ -10,6 +10,7 @@ In:  settings, runs, what was checked, what the machine is. Out: results: plain 
      ratios, verdict, why   see outcome.py
 Must never: write a password; settings are those that settings.py names, without files and accounts.
 """
+
 import csv
 import dataclasses
 import json
@@ -18,8 +19,28 @@ import pathlib
 from tpcw import outcome
 
 PRIVATE = ("user", "database", "config_file", "state", "results", "sizes")
-RUN = ("contender", "kind", "satellites", "mix", "clients", "seconds", "count", "wips", "errors", "retries", "avg", "p50", "p90", "p99",
-       "queries_per_second", "waits", "waited", "fallbacks", "lag_ms_p50", "lag_ms_max")
+RUN = (
+    "contender",
+    "kind",
+    "satellites",
+    "mix",
+    "clients",
+    "seconds",
+    "count",
+    "wips",
+    "errors",
+    "retries",
+    "avg",
+    "p50",
+    "p90",
+    "p99",
+    "queries_per_second",
+    "waits",
+    "waited",
+    "fallbacks",
+    "lag_ms_p50",
+    "lag_ms_max",
+)
 INTERACTION = ("count", "wips", "errors", "retries", "avg", "p50", "p90", "p99")
 SAMPLE = ("second", "waits", "waited", "fallbacks")
 
@@ -38,9 +59,19 @@ def shown_settings(settings):
 def results(settings, machine, database, servers, checks, runs, complete):
     """machine: machine.facts; cores of the servers are counted by the caller."""
     clients = settings.head_clients
-    return {"complete": complete, "head_clients": clients, "settings": shown_settings(settings), "machine": machine["facts"],
-            "database": database, "servers": servers, "checks": checks, "runs": runs, "ratios": outcome.result(runs, clients, settings.mixes),
-            "verdict": outcome.verdict(runs, clients), "why": outcome.why(runs, clients, machine["core_count"])}
+    return {
+        "complete": complete,
+        "head_clients": clients,
+        "settings": shown_settings(settings),
+        "machine": machine["facts"],
+        "database": database,
+        "servers": servers,
+        "checks": checks,
+        "runs": runs,
+        "ratios": outcome.result(runs, clients, settings.mixes),
+        "verdict": outcome.verdict(runs, clients),
+        "why": outcome.why(runs, clients, machine["core_count"]),
+    }
 
 
 def rounded(value):
@@ -53,6 +84,7 @@ def rounded(value):
 
 
 # --- rows (pure) --------------------------------------------------------------------------------------------------------
+
 
 def services(runs):
     return sorted({service for run in runs for service in run["cpu_ms"]})
@@ -70,7 +102,8 @@ def key(run):
 
 def interaction_rows(runs):
     return [("contender", "mix", "clients", "interaction", *INTERACTION)] + [
-        (*key(run), name, *(each[column] for column in INTERACTION)) for run in runs for name, each in run["interactions"].items()]
+        (*key(run), name, *(each[column] for column in INTERACTION)) for run in runs for name, each in run["interactions"].items()
+    ]
 
 
 def sample_rows(runs):
@@ -78,8 +111,17 @@ def sample_rows(runs):
     rows = [("contender", "mix", "clients", *SAMPLE, "service", "cores", "lag_ms", "lag_transactions")]
     for run in runs:
         for sample in run["samples"]:
-            rows += [(*key(run), *(sample[name] for name in SAMPLE), service, cores, sample["lag_ms"].get(service),
-                      sample["lag_transactions"].get(service)) for service, cores in sample["cpu"].items()]
+            rows += [
+                (
+                    *key(run),
+                    *(sample[name] for name in SAMPLE),
+                    service,
+                    cores,
+                    sample["lag_ms"].get(service),
+                    sample["lag_transactions"].get(service),
+                )
+                for service, cores in sample["cpu"].items()
+            ]
     return rows
 
 

@@ -3,6 +3,7 @@
 In:  a contender that is up, a Cell. Out: a run, as outcome.py and results.py take it. Must never: count what the warm-up did, or take the
 figures of a run that failed.
 """
+
 import contextlib
 import json
 import pathlib
@@ -15,10 +16,10 @@ from sysbench import HERE, await_checkpoint
 from tpcw import override, samples
 
 TPCW = HERE.parent / "tpcw.lua"
-SPARE_SECONDS = 180   # a run that takes so much longer than asked has hung; a thousand clients end late
-EDGE_SECONDS = .3     # the last look comes so much before what is measured ends
-LEAVE_SECONDS = 1     # the load goes on behind what is measured: clients that leave one by one are not in it
-TOLERANCE = .1        # a measurement that lasted longer or shorter than asked by more was held up by something else
+SPARE_SECONDS = 180  # a run that takes so much longer than asked has hung; a thousand clients end late
+EDGE_SECONDS = 0.3  # the last look comes so much before what is measured ends
+LEAVE_SECONDS = 1  # the load goes on behind what is measured: clients that leave one by one are not in it
+TOLERANCE = 0.1  # a measurement that lasted longer or shorter than asked by more was held up by something else
 LOOK_SECONDS = 1
 LATENCIES = ("avg", "p50", "p90", "p99")
 
@@ -26,16 +27,25 @@ LATENCIES = ("avg", "p50", "p90", "p99")
 def options_of(cell, port, settings, warm_up, seconds):
     """Counters begin anew when the warm-up is over, and are told when what is measured ends. The same statements for everybody:
     transactions that only read say so."""
-    return (f"--mysql-port={port}", f"--threads={cell.clients}", f"--time={warm_up + seconds + LEAVE_SECONDS}",
-            f"--report-checkpoints={warm_up},{warm_up + seconds}", "--report-interval=0",
-            f"--mix={cell.mix}", "--split=auto", f"--db-ps-mode={'disable' if settings.protocol == 'text' else 'auto'}",
-            *settings.scale)
+    return (
+        f"--mysql-port={port}",
+        f"--threads={cell.clients}",
+        f"--time={warm_up + seconds + LEAVE_SECONDS}",
+        f"--report-checkpoints={warm_up},{warm_up + seconds}",
+        "--report-interval=0",
+        f"--mix={cell.mix}",
+        "--split=auto",
+        f"--db-ps-mode={'disable' if settings.protocol == 'text' else 'auto'}",
+        *settings.scale,
+    )
 
 
 def told(report):
     """What a run keeps of tpcw.lua's report, of all interactions or of one."""
-    return {**{name: report[name] for name in ("count", "wips", "errors", "retries")},
-            **{name: report["latency_ms"].get(name) for name in LATENCIES}}
+    return {
+        **{name: report[name] for name in ("count", "wips", "errors", "retries")},
+        **{name: report["latency_ms"].get(name) for name in LATENCIES},
+    }
 
 
 def over_run(looks, wips):
@@ -43,16 +53,30 @@ def over_run(looks, wips):
     whole = samples.between(looks[0], looks[-1])
     lags = [lag for look in looks if look["gate"] for lag in look["gate"]["lag_ms"].values() if lag is not None]
     cpu_ms = {service: figures.product(figures.ratio(cores, wips), 1000) for service, cores in whole["cpu"].items()}
-    return {"cpu_cores": whole["cpu"], "cpu_ms": cpu_ms, **{name: whole[name] for name in samples.COUNTERS},
-            "lag_ms_p50": figures.percentile(lags, .5), "lag_ms_max": max(lags, default=None)}
+    return {
+        "cpu_cores": whole["cpu"],
+        "cpu_ms": cpu_ms,
+        **{name: whole[name] for name in samples.COUNTERS},
+        "lag_ms_p50": figures.percentile(lags, 0.5),
+        "lag_ms_max": max(lags, default=None),
+    }
 
 
 def run_of(contender, cell, report, looks):
     """Plain data: it becomes JSON."""
-    return {"contender": contender.name, "kind": contender.kind, "satellites": contender.satellites, "mix": cell.mix, "clients": cell.clients,
-            "seconds": report["seconds"], "queries_per_second": report["queries_per_second"], **told(report),
-            "interactions": {name: told(each) for name, each in report["interactions"].items()},
-            **over_run(looks, report["wips"]), "samples": samples.series(looks)}
+    return {
+        "contender": contender.name,
+        "kind": contender.kind,
+        "satellites": contender.satellites,
+        "mix": cell.mix,
+        "clients": cell.clients,
+        "seconds": report["seconds"],
+        "queries_per_second": report["queries_per_second"],
+        **told(report),
+        "interactions": {name: told(each) for name, each in report["interactions"].items()},
+        **over_run(looks, report["wips"]),
+        "samples": samples.series(looks),
+    }
 
 
 class Runner:
@@ -72,8 +96,10 @@ class Runner:
             looks = self._watch(stage.watcher, load)
         report = json.loads(self._measured.read_text())
         if abs(report["seconds"] / self._settings.seconds - 1) > TOLERANCE:
-            raise OSError(f"{stage.contender.name}, {cell.mix}, {cell.clients} clients: measured for {report['seconds']:.1f} s instead of"
-                          f" {self._settings.seconds}: the machine is too busy for sysbench (BENCH_LOAD_CPUS gives it cores of its own)")
+            raise OSError(
+                f"{stage.contender.name}, {cell.mix}, {cell.clients} clients: measured for {report['seconds']:.1f} s instead of"
+                f" {self._settings.seconds}: the machine is too busy for sysbench (BENCH_LOAD_CPUS gives it cores of its own)"
+            )
         return run_of(stage.contender, cell, report, looks)
 
     def _watch(self, watcher, load):

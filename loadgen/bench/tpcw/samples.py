@@ -3,6 +3,7 @@
 In:  the running stack. Out: looks (counters at an instant), and what happened between two of them: cores used by each service, lag of
 each satellite, waits and fallbacks a second. Must never: turn a gate that did not answer in time into a figure; it is missing then.
 """
+
 import http.client
 import json
 import time
@@ -25,9 +26,11 @@ def get(address, path):
 def of_gate(metrics, servers):
     """What a look keeps of the gate's /metrics and /servers."""
     satellites = [server for server in json.loads(servers) if server["role"] == "satellite"]
-    return {**{name: stacks.total(metrics, metric) for name, metric in COUNTERS.items()},
-            "lag_ms": {server["name"]: server["lag_ms"] for server in satellites},
-            "lag_transactions": {server["name"]: server["lag_transactions"] for server in satellites}}
+    return {
+        **{name: stacks.total(metrics, metric) for name, metric in COUNTERS.items()},
+        "lag_ms": {server["name"]: server["lag_ms"] for server in satellites},
+        "lag_transactions": {server["name"]: server["lag_transactions"] for server in satellites},
+    }
 
 
 class Watcher:
@@ -65,9 +68,12 @@ def between(before, after):
     """{cpu: {service: cores}, waits, waited (seconds of waiting), fallbacks: a second; lag_ms, lag_transactions: {satellite: at the end}}"""
     seconds = after["time"] - before["time"]
     gate = after["gate"] or {}
-    return {"cpu": {service: figures.rate(after["cpu"][service] - used, seconds) for service, used in before["cpu"].items()},
-            **{name: growth(before, after, name) for name in COUNTERS},
-            "lag_ms": gate.get("lag_ms", {}), "lag_transactions": gate.get("lag_transactions", {})}
+    return {
+        "cpu": {service: figures.rate(after["cpu"][service] - used, seconds) for service, used in before["cpu"].items()},
+        **{name: growth(before, after, name) for name in COUNTERS},
+        "lag_ms": gate.get("lag_ms", {}),
+        "lag_transactions": gate.get("lag_transactions", {}),
+    }
 
 
 def series(looks):

@@ -2,6 +2,7 @@
 
 In:  the environment, as loadgen/bench-tpcw fills it in over .env. Out: one immutable value, or a ValueError with all mistakes.
 """
+
 import re
 from dataclasses import dataclass
 
@@ -15,8 +16,17 @@ DATA = ("memory", "disk")
 PROTOCOLS = ("prepared", "text")
 ITEMS = (1000, 10000, 100000, 1000000, 10000000)
 # Shown in the report.
-GATE = ("GATE_CONSISTENCY", "GATE_WAIT_MS", "GATE_AFTER_WAIT", "GATE_FALLBACK_LIMIT", "GATE_FALLBACK_QUEUE_MS", "GATE_SERVER_RUNNING",
-        "GATE_SERVER_CONNECTIONS", "GATE_QUEUE_MS", "APPLIER_WORKERS")
+GATE = (
+    "GATE_CONSISTENCY",
+    "GATE_WAIT_MS",
+    "GATE_AFTER_WAIT",
+    "GATE_FALLBACK_LIMIT",
+    "GATE_FALLBACK_QUEUE_MS",
+    "GATE_SERVER_RUNNING",
+    "GATE_SERVER_CONNECTIONS",
+    "GATE_QUEUE_MS",
+    "APPLIER_WORKERS",
+)
 DURABILITY = re.compile("sync.binlog|flush.log.at.trx.commit|log.bin|doublewrite|flush.method|gtid", re.IGNORECASE)
 MOST_CLIENTS = 1900  # the servers' max_connections is 2000, and the bench itself needs some
 MOST_SATELLITES = 99
@@ -86,7 +96,9 @@ def options(reader, name):
     """mysqld's, for example --innodb-io-capacity=2000."""
     values = tuple(reader.text(name).split())
     reader.mistakes.extend(f"{name}: {value}: the master is durable in every contender" for value in values if DURABILITY.search(value))
-    reader.mistakes.extend(f"{name}: {value} is not an option like --innodb-io-capacity=2000" for value in values if not value.startswith("--"))
+    reader.mistakes.extend(
+        f"{name}: {value} is not an option like --innodb-io-capacity=2000" for value in values if not value.startswith("--")
+    )
     return values
 
 
@@ -123,17 +135,32 @@ def read(environment, have):
     clients = at_least_one(reader, "BENCH_CLIENTS", MOST_CLIENTS)
     items = word(reader, "BENCH_ITEMS", tuple(map(str, ITEMS)))
     settings = Settings(
-        contenders=reader.words("BENCH_CONTENDERS", CONTENDERS), mixes=reader.words("BENCH_MIXES", MIXES),
-        clients=tuple(sorted({*clients, head})), head_clients=head, satellites=at_least_one(reader, "BENCH_SATELLITES", MOST_SATELLITES),
-        seconds=reader.number("BENCH_SECONDS", 2), cell_warm_up_seconds=reader.number("BENCH_CELL_WARM_UP_SECONDS"),
+        contenders=reader.words("BENCH_CONTENDERS", CONTENDERS),
+        mixes=reader.words("BENCH_MIXES", MIXES),
+        clients=tuple(sorted({*clients, head})),
+        head_clients=head,
+        satellites=at_least_one(reader, "BENCH_SATELLITES", MOST_SATELLITES),
+        seconds=reader.number("BENCH_SECONDS", 2),
+        cell_warm_up_seconds=reader.number("BENCH_CELL_WARM_UP_SECONDS"),
         warm_up_seconds=reader.number("BENCH_WARM_UP_SECONDS", 0),
-        items=int(items) if items in map(str, ITEMS) else 0, ebs=reader.number("BENCH_EBS", 1, 250000),
-        seed=reader.number("BENCH_SEED", 0, 2147483647), load_threads=reader.number("BENCH_LOAD_THREADS", 1, 1000),
-        data=word(reader, "BENCH_SATELLITE_DATA", DATA), protocol=word(reader, "BENCH_PROTOCOL", PROTOCOLS),
-        master_options=options(reader, "BENCH_MASTER_OPTIONS"), single_options=options(reader, "BENCH_SINGLE_OPTIONS"),
-        cpus=cpus(reader, "BENCH_CPUS", have), load_cpus=cpus(reader, "BENCH_LOAD_CPUS", have), sizes=sizes(reader),
-        gate=tuple(f"{name}={reader.text(name)}" for name in GATE), user=reader.text("BENCH_USER"), database=reader.text("BENCH_DATABASE"),
-        config_file=reader.text("BENCH_CONFIG_FILE"), state=reader.text("BENCH_STATE"), results=reader.text("BENCH_RESULTS"))
+        items=int(items) if items in map(str, ITEMS) else 0,
+        ebs=reader.number("BENCH_EBS", 1, 250000),
+        seed=reader.number("BENCH_SEED", 0, 2147483647),
+        load_threads=reader.number("BENCH_LOAD_THREADS", 1, 1000),
+        data=word(reader, "BENCH_SATELLITE_DATA", DATA),
+        protocol=word(reader, "BENCH_PROTOCOL", PROTOCOLS),
+        master_options=options(reader, "BENCH_MASTER_OPTIONS"),
+        single_options=options(reader, "BENCH_SINGLE_OPTIONS"),
+        cpus=cpus(reader, "BENCH_CPUS", have),
+        load_cpus=cpus(reader, "BENCH_LOAD_CPUS", have),
+        sizes=sizes(reader),
+        gate=tuple(f"{name}={reader.text(name)}" for name in GATE),
+        user=reader.text("BENCH_USER"),
+        database=reader.text("BENCH_DATABASE"),
+        config_file=reader.text("BENCH_CONFIG_FILE"),
+        state=reader.text("BENCH_STATE"),
+        results=reader.text("BENCH_RESULTS"),
+    )
     if bool(reader.text("BENCH_CPUS")) != bool(reader.text("BENCH_LOAD_CPUS")):
         reader.mistakes.append("BENCH_CPUS, BENCH_LOAD_CPUS: give both, or none")
     if process.cores_in(settings.cpus) & process.cores_in(settings.load_cpus):

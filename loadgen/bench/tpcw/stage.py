@@ -3,6 +3,7 @@
 In:  the bench's own Compose project, the settings. Out: a Stage that a load can be run against; OSError if a check does not hold.
 Must never: let a contender begin with what another has left: its data, its log, its containers.
 """
+
 import json
 import os
 import pathlib
@@ -20,10 +21,10 @@ from tpcw.samples import SILENT, Watcher, get
 
 ROOT = HERE.parents[1]
 GATE_PORT, MYSQL_PORT = 6034, 3306
-UP_SECONDS = 900          # cloning a large database takes time
-STOP_SECONDS = 600        # so does writing down the pages of one that was just loaded
-POLL_SECONDS = .3
-STATEMENTS = 1048576      # a client prepares up to 34
+UP_SECONDS = 900  # cloning a large database takes time
+STOP_SECONDS = 600  # so does writing down the pages of one that was just loaded
+POLL_SECONDS = 0.3
+STATEMENTS = 1048576  # a client prepares up to 34
 RELAY_LOG_BYTES = 64 << 20  # a replica's lie in its tmpfs; MySQL's default is 1 GiB
 FIRST_REPLICA_ID = 900
 # A transaction that arrives everywhere shows that the whole path works; a clone alone would not.
@@ -50,6 +51,7 @@ def compose(*arguments, required=True):
 
 # --- the database ---------------------------------------------------------------------------------------------------
 
+
 def load(settings, sysbench):
     """Into the master that is up; its files are kept. Returns the size of the database in MiB. The binlogs that hold the load are
     purged: capture need not read it, and satellites get it by cloning."""
@@ -74,6 +76,7 @@ def copy(what):
 
 # --- up and down ----------------------------------------------------------------------------------------------------
 
+
 def take_down():
     """Whoever was up. Nothing of it is kept, so it is not asked to end well. The copy stays, and so do passwords. Before the next one
     is laid out: Compose forgets services that its files do not name any more."""
@@ -87,8 +90,12 @@ def lay_out(contender, settings, machine):
     own = pathlib.Path(settings.state, "contender.yml")
     # Whoever removes the stack meanwhile must not find a satellite in the one file that the other does not describe.
     own.write_text("services: {}\n")
-    subprocess.run((ROOT / "mysql-satellite" / "layout",), check=True, stdout=sys.stderr,
-                   env={**os.environ, "LAYOUT_CPUS": settings.cpus, "SATELLITES": str(max(1, contender.satellites))})
+    subprocess.run(
+        (ROOT / "mysql-satellite" / "layout",),
+        check=True,
+        stdout=sys.stderr,
+        env={**os.environ, "LAYOUT_CPUS": settings.cpus, "SATELLITES": str(max(1, contender.satellites))},
+    )
     own.write_text(override.text(contender, settings, machine))
 
 
@@ -103,7 +110,15 @@ def await_true(what, is_so):
 
 def answers(service):
     """Does its mysqld take statements?"""
-    command = ("docker", "exec", containers.container_of(service), "mysqladmin", "--defaults-file=/run/multimed/client.cnf", "--silent", "ping")
+    command = (
+        "docker",
+        "exec",
+        containers.container_of(service),
+        "mysqladmin",
+        "--defaults-file=/run/multimed/client.cnf",
+        "--silent",
+        "ping",
+    )
     return subprocess.run(command, capture_output=True).returncode == 0
 
 
@@ -142,8 +157,11 @@ def await_serving(contender):
 def replicate(stack, replicas):
     """MySQL's own replication into servers that have cloned the master, as satellites do; nobody else writes there."""
     password = secrets.token_hex(12)
-    stack.sql("master", f"DROP USER IF EXISTS {REPLICA_USER}@'%'; CREATE USER {REPLICA_USER}@'%' IDENTIFIED BY '{password}';"
-                        f" GRANT REPLICATION SLAVE ON *.* TO {REPLICA_USER}@'%'")
+    stack.sql(
+        "master",
+        f"DROP USER IF EXISTS {REPLICA_USER}@'%'; CREATE USER {REPLICA_USER}@'%' IDENTIFIED BY '{password}';"
+        f" GRANT REPLICATION SLAVE ON *.* TO {REPLICA_USER}@'%'",
+    )
     for number, replica in enumerate(replicas, FIRST_REPLICA_ID):
         stack.sql(replica, REPLICA.format(number=number, password=password))
 

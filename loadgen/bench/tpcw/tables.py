@@ -1,9 +1,17 @@
 """Tables of bench-tpcw, as lines. Pure. In: the results (see results.py). Out: text."""
+
 import figures
 from tpcw import outcome
 
-COLUMNS = (("WIPS", "wips", 1), ("avg ms", "avg", 1), ("p50 ms", "p50", 1), ("p90 ms", "p90", 1), ("p99 ms", "p99", 1), ("errors", "errors", 0),
-           ("retries", "retries", 0))
+COLUMNS = (
+    ("WIPS", "wips", 1),
+    ("avg ms", "avg", 1),
+    ("p50 ms", "p50", 1),
+    ("p90 ms", "p90", 1),
+    ("p99 ms", "p99", 1),
+    ("errors", "errors", 0),
+    ("retries", "retries", 0),
+)
 RATIOS = ("wips_ratio", "master_cpu_ratio", "p99_ratio")
 CPU = ("master", "satellites", "log", "appliers", "gate")
 
@@ -16,9 +24,15 @@ def runs_table(runs, mix):
         rows.append((f" {clients} clients", *[""] * (len(rows[0]) - 1)))
         for run in outcome.at(chosen, mix, clients):
             costs = outcome.costs(run)
-            rows.append((f"  {run['contender']}", *(figures.shown(run[name], decimals) for _, name, decimals in COLUMNS),
-                         *(figures.shown(costs.get(group), 2) for group in CPU), figures.shown(run["waits"], 1),
-                         figures.shown(run["lag_ms_p50"])))
+            rows.append(
+                (
+                    f"  {run['contender']}",
+                    *(figures.shown(run[name], decimals) for _, name, decimals in COLUMNS),
+                    *(figures.shown(costs.get(group), 2) for group in CPU),
+                    figures.shown(run["waits"], 1),
+                    figures.shown(run["lag_ms_p50"]),
+                )
+            )
     return figures.columns(rows)
 
 

@@ -1,4 +1,4 @@
-# The front door where ProxySQL's image cannot be pulled but a binary is at hand: stage-binary.sh has put it into target/.
+# The front door where ProxySQL's image cannot be pulled but a binary is at hand: stage-proxysql has put it into target/.
 ARG BASE_IMAGE
 FROM ${BASE_IMAGE}
 COPY target/ /usr/local/lib/proxysql/

@@ -6,7 +6,10 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 state=$root/.state
 
 say() { printf '%s: %s\n' "$me" "$*" >&2; }
-die() { say "$*"; exit 1; }
+die() {
+  say "$*"
+  exit 1
+}
 need_root() { [[ $(id -u) == 0 ]] || die "cannot $1 without root"; }
 
 # load_env: the settings of .env, without overriding what the environment says.
@@ -27,7 +30,10 @@ apt_get() {
 # refresh_packages: what packages there are. apt-get doesn't wait for another's lock here, such as a fresh machine's own update.
 refresh_packages() {
   local end=$((SECONDS + 120))
-  until apt_get update >&2; do (( SECONDS < end )) || return 1; sleep 2; done
+  until apt_get update >&2; do
+    ((SECONDS < end)) || return 1
+    sleep 2
+  done
 }
 
 # install_packages PACKAGE...
@@ -44,7 +50,7 @@ install_packages() {
 need_tools() {
   local each missing=()
   for each in "$@"; do command -v "${each%%=*}" > /dev/null || missing+=("${each#*=}"); done
-  (( ${#missing[@]} == 0 )) && return 0
+  ((${#missing[@]} == 0)) && return 0
   install_packages "${missing[@]}"
 }
 
