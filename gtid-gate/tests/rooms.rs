@@ -1,6 +1,6 @@
 //! The order of the gate's rooms, and that no two files use each other in a circle.
 //!
-//! In: the sources. Out: each `use` that goes the wrong way, by file. Tests inside the files are not looked at.
+//! In: the sources. Out: each `use` that goes the wrong way, by file and line. Tests inside the files are not looked at.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -25,14 +25,16 @@ const ORDER: &[&str] = &[
 
 /// A file's path below src, without `.rs`. A room's `mod.rs` is the room itself: it uses all its files, so none of them may use it.
 type File = String;
+/// The files that a file uses, and the first line that does.
+type Used = BTreeMap<File, usize>;
 
 #[test]
 fn each_room_uses_only_rooms_before_it() {
     let wrong: Vec<String> = uses()
         .iter()
         .flat_map(|(file, used)| used.iter().map(move |u| (file, u)))
-        .filter(|(file, used)| rank(used) > rank(file))
-        .map(|(file, used)| format!("src/{file}.rs uses {used}"))
+        .filter(|(file, used)| rank(used.0) > rank(file))
+        .map(|(file, (used, line))| format!("src/{file}.rs:{line} uses {used}"))
         .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
@@ -40,19 +42,23 @@ fn each_room_uses_only_rooms_before_it() {
 #[test]
 fn no_files_use_each_other_in_a_circle() {
     let mut left = uses();
-    // To be redrawn.
-    left.retain(|file, _| !file.starts_with("session"));
     loop {
         let known: BTreeSet<File> = left.keys().cloned().collect();
         left.values_mut()
-            .for_each(|used| used.retain(|u| known.contains(u)));
+            .for_each(|used| used.retain(|u, _| known.contains(u)));
         let before = left.len();
-        left.retain(|_, used| !used.is_empty());
+        let used_here: BTreeSet<File> = left.values().flat_map(Used::keys).cloned().collect();
+        left.retain(|file, used| !used.is_empty() && used_here.contains(file));
         if left.len() == before {
             break;
         }
     }
-    assert!(left.is_empty(), "in circles, or before one: {left:#?}");
+    let each = |(file, used): (&File, &Used)| -> Vec<String> {
+        let shown = |(used, line)| format!("src/{file}.rs:{line} uses {used}");
+        used.iter().map(shown).collect()
+    };
+    let left: Vec<String> = left.iter().flat_map(each).collect();
+    assert!(left.is_empty(), "in circles: {left:#?}");
 }
 
 fn rank(file: &str) -> usize {
@@ -64,7 +70,7 @@ fn rank(file: &str) -> usize {
         .unwrap_or_else(|| panic!("src/{file}.rs is in no room"))
 }
 
-fn uses() -> BTreeMap<File, BTreeSet<File>> {
+fn uses() -> BTreeMap<File, Used> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
     collect(&source, &mut files);
@@ -83,13 +89,18 @@ fn uses() -> BTreeMap<File, BTreeSet<File>> {
         .filter(|(name, _)| is_code(name))
         .map(|(name, path)| {
             let text = fs::read_to_string(path).unwrap();
-            let code = text.split("#[cfg(test)]").next().unwrap();
+            let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
             let used = paths(code, &name)
                 .into_iter()
-                .filter_map(|p| target(&p, &names));
-            let shown = names.iter().filter(|n| parent(n) == name).cloned();
-            let used = used.chain(shown).filter(|used| *used != name);
-            (name.clone(), used.collect())
+                .filter_map(|(p, line)| Some((target(&p, &names)?, line)));
+            let shown = names.iter().filter(|n| parent(n) == name);
+            let shown = shown.map(|n| (n.clone(), 1));
+            let mut all = Used::new();
+            for (used, line) in used.chain(shown).filter(|(used, _)| *used != name) {
+                let first = all.entry(used).or_insert(line);
+                *first = line.min(*first);
+            }
+            (name, all)
         })
         .collect()
 }
@@ -109,16 +120,27 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// All paths that begin with `crate::` or `super::`, as paths below src: `backend/pool/Pool`.
-fn paths(code: &str, file: &str) -> Vec<String> {
-    let code: String = code
-        .lines()
-        .filter(|l| !l.trim_start().starts_with("//"))
-        .collect();
+/// All paths that begin with `crate::` or `super::`, as paths below src (`backend/pool/Pool`), each with its line.
+fn paths(code: &str, file: &str) -> Vec<(String, usize)> {
+    let without_comments = |line| match str::trim_start(line).starts_with("//") {
+        true => "",
+        false => line,
+    };
+    let code: Vec<&str> = code.lines().map(without_comments).collect();
+    let code = code.join("\n");
     let starts = |word: &'static str| code.match_indices(word).map(move |(at, _)| at + word.len());
-    let from_crate = starts("crate::").flat_map(|at| expand(&code[at..], ""));
-    let from_super = starts("super::").flat_map(|at| expand(&code[at..], parent(file)));
-    from_crate.chain(from_super).collect()
+    let from = |prefix: &'static str, base| {
+        let code = &code;
+        starts(prefix).flat_map(move |at| {
+            let line = code[..at].matches('\n').count() + 1;
+            expand(&code[at..], base)
+                .into_iter()
+                .map(move |p| (p, line))
+        })
+    };
+    from("crate::", "")
+        .chain(from("super::", parent(file)))
+        .collect()
 }
 
 /// `a::{b, c::d}` after `prefix`.

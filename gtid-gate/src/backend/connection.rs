@@ -376,6 +376,16 @@ impl Pooled for Box<Backend> {
     }
 }
 
+/// A server that does not answer within the bound is hung.
+pub async fn bounded<T>(
+    within: Duration,
+    work: impl Future<Output = Result<T, BackendError>>,
+) -> Result<T, BackendError> {
+    tokio::time::timeout(within, work)
+        .await
+        .map_err(|_| BackendError::Timeout)?
+}
+
 async fn greeting(conn: &mut Conn) -> Result<Greeting, BackendError> {
     let packet = conn.packet(handshake::MAX_PACKET).await?;
     match packet.first() {

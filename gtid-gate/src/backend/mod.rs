@@ -12,7 +12,7 @@ mod timeout_defaults;
 
 pub use backlog::{Backlog, Look, Looks, ORDINARY_LAG};
 pub use connection::{
-    Backend, BackendStatement, COM_INIT_DB, COM_QUIT, Server, Socket, StatementKey, Wish,
+    Backend, BackendStatement, COM_INIT_DB, COM_QUIT, Server, Socket, StatementKey, Wish, bounded,
     set_charset,
 };
 pub use limiter::{Limiter, Permit};

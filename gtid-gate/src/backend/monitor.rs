@@ -3,7 +3,7 @@
 //! In: a server and the gate's account. Out: connections, positions, and what everybody may know of both.
 //! Must never: take an answer of another server for this one's.
 
-use super::connection::{Backend, Server, Socket, Wish};
+use super::connection::{Backend, Server, Socket, Wish, bounded};
 use super::server::Position;
 use crate::common::secret::Password;
 use crate::gtid::{GtidError, GtidSet};
@@ -85,10 +85,7 @@ impl Monitor {
         work: impl Future<Output = Result<T, BackendError>>,
         asked_to_wait: Duration,
     ) -> Result<T, BackendError> {
-        let bound = self.server_timeout + asked_to_wait;
-        tokio::time::timeout(bound, work)
-            .await
-            .map_err(|_| BackendError::Timeout)?
+        bounded(self.server_timeout + asked_to_wait, work).await
     }
 
     pub fn publish(&self, position: Arc<Position>) {

@@ -2,15 +2,16 @@
 //!
 //! What is not known is answered with an error and changes nothing.
 
+use super::fault::Fault;
 use super::held::Held;
 use super::long_data::{COM_STMT_SEND_LONG_DATA, Target};
+use super::parts::Session;
 use super::prepared::COM_STMT_PREPARE;
 use super::relay::Answer;
-use super::route::Known;
-use super::run::bounded;
 use super::state::{State, Tx};
+use super::statement::Known;
 use super::work::{Request, Work};
-use super::{Fault, Session};
+use crate::backend::bounded;
 use crate::backend::{COM_INIT_DB, COM_QUERY, COM_QUIT};
 use crate::clients::login::{self, LoginError, Wanted};
 use crate::freshness::Told;

@@ -2,7 +2,7 @@
 //!
 //! In: a statement and why it is no plain read. Out: where it belongs. Must never: send a change to a satellite.
 
-use super::route::Known;
+use super::statement::Known;
 use crate::sql::{ABOUT_ITSELF, Class, Ties};
 
 /// Where a statement that is not a plain read belongs, inside a read-only transaction on a satellite.

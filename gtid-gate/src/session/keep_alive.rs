@@ -5,31 +5,16 @@
 //! whose own time begins with its last command, is shown out first.
 //! Must never: be seen in what the client asks about its last statement.
 
-use super::run::bounded;
-use super::{Fault, Session};
+use super::fault::Fault;
+use super::parts::Session;
 use crate::backend::Backend;
-use crate::net::stream::Alarm;
+use crate::backend::bounded;
 use crate::protocol::error::SqlError;
 use std::io;
 use tokio::time::Instant;
 
 /// Unlike COM_PING it leaves ROW_COUNT() as it is.
 const COM_STATISTICS: u8 = 0x09;
-
-pub(super) struct KeepAlive {
-    pub alarm: Alarm,
-    /// When all connections were used last, at the latest.
-    last: Instant,
-}
-
-impl Default for KeepAlive {
-    fn default() -> Self {
-        Self {
-            alarm: Alarm::default(),
-            last: Instant::now(),
-        }
-    }
-}
 
 impl Session {
     pub(super) fn keep_alive_due(&self) -> Instant {

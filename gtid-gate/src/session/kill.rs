@@ -3,8 +3,9 @@
 //! Must never: kill a stranger. Ids below the gate's own range are the master's:
 //! what CONNECTION_ID() told a session of the same user means that session, of any other the master judges.
 
+use super::fault::Fault;
+use super::parts::Session;
 use super::work::Work;
-use super::{Fault, Session};
 use crate::backend::{Backend, Socket, Wish};
 use crate::clients::registry::{Entry, FIRST_ID};
 use crate::common::signals::KILLED;

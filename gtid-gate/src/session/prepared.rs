@@ -6,7 +6,7 @@
 
 use super::long_data::{LongData, Values};
 use super::names::{Name, Names};
-use super::route::Known;
+use super::statement::Known;
 use crate::backend::{Backend, StatementKey};
 use crate::common::memory::{Full, Hold, Share};
 use crate::protocol::bind_params::{COUNT_FOLLOWS, Given};

@@ -3,12 +3,14 @@
 //! Must never: run a read on another incarnation than the one that was admitted; move a read of which the client has
 //! got something.
 
+use super::fault::Fault;
+use super::parts::Session;
 use super::relay::{Answer, OnRefusal, RelayError};
-use super::run::{Failed, bounded};
+use super::run::Failed;
 use super::sharing::patiently;
 use super::state::Tx;
 use super::work::Work;
-use super::{Fault, Session};
+use crate::backend::bounded;
 use crate::backend::{Backend, Incarnation, Server};
 use crate::freshness::{Leave, MasterLeave, Request, Told};
 use crate::protocol::error::{BackendError, SqlError};

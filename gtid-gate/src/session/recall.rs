@@ -3,10 +3,11 @@
 //! Must never: let a server answer that does not know.
 
 use super::before::Unknown;
+use super::fault::Fault;
+use super::parts::Session;
 use super::run::{Failed, at};
 use super::state::Tx;
 use super::work::Work;
-use super::{Fault, Session};
 use crate::backend::Backend;
 use crate::protocol::error::{BackendError, SqlError};
 use crate::session::relay::RelayError;

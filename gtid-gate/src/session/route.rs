@@ -4,42 +4,24 @@
 //! server is chosen when its first statement arrives, so that it sees all that was committed until then, and can still
 //! move while nothing was read. All else goes to the master.
 
+use super::fault::Fault;
 use super::inside::{Inside, ends_transaction, inside};
+use super::parts::Session;
 use super::relay::Answer;
 use super::run::{BEGIN_READ_ONLY, BEGIN_SNAPSHOT};
 use super::sharing::patiently;
 use super::state::{Next, Tx};
+use super::statement::Known;
 use super::work::Work;
-use super::{Fault, Session};
 use crate::common::consistency::Choice;
 use crate::freshness::Told;
 use crate::ops::config::Broken;
 use crate::protocol::error::SqlError;
 use crate::protocol::response::Shape;
-use crate::sql::{Class, Ties, Understood};
+use crate::sql::Class;
 
 /// Bytes of statements of a transaction that has read nothing, beyond which it no longer moves to another satellite.
 const MAX_OPENING: usize = 4096;
-
-/// What a statement's text says about it.
-pub(super) struct Known {
-    pub class: Class,
-    /// What its comments choose.
-    pub hint: Choice,
-    pub ties: Ties,
-    pub changes_only: bool,
-}
-
-impl Known {
-    pub fn of(understood: Understood) -> Result<Self, SqlError> {
-        Ok(Self {
-            class: understood.class,
-            hint: understood.hint.map_err(SqlError::bad_choice)?,
-            ties: understood.ties,
-            changes_only: understood.changes_only,
-        })
-    }
-}
 
 impl Session {
     pub(super) async fn route(&mut self, known: &Known, mut work: Work) -> Result<(), Fault> {

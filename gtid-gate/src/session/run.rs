@@ -3,10 +3,12 @@
 //! Must never: repeat what may have been done.
 
 use super::before::At;
+use super::fault::Fault;
+use super::parts::Session;
 use super::relay::{Answer, OnRefusal, RelayError, relay};
 use super::state::Tx;
 use super::work::{SendError, Work, send};
-use super::{Fault, Session};
+use crate::backend::bounded;
 use crate::backend::{Backend, ConnectionPermit, Role, Server, Socket, Wish};
 use crate::freshness::Told;
 use crate::protocol::error::{BackendError, PacketError, SqlError};
@@ -321,13 +323,4 @@ pub(super) fn at(backend: &Backend) -> At {
         server: backend.server.id,
         number: backend.number,
     }
-}
-
-pub(super) async fn bounded<T>(
-    within: Duration,
-    work: impl Future<Output = Result<T, BackendError>>,
-) -> Result<T, BackendError> {
-    tokio::time::timeout(within, work)
-        .await
-        .map_err(|_| BackendError::Timeout)?
 }

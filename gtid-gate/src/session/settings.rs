@@ -3,10 +3,11 @@
 //! The master runs each SET first: it checks the values. What it took is repeated on a satellite before the session
 //! uses it. Access mode and isolation are never repeated: on satellites they are the gate's own.
 
+use super::fault::Fault;
+use super::parts::Session;
 use super::run::at;
 use super::state::{Computed, Next, Tx};
 use super::work::Work;
-use super::{Fault, Session};
 use crate::backend::TextResult;
 use crate::common::consistency::{Choice, Level};
 use crate::freshness::Told;

@@ -5,15 +5,16 @@
 //! cursor, a temporary table, warnings that it may ask for.
 //! Must never: hand a connection over that a session still needs, or show one session what another left there.
 
+use super::fault::Fault;
 use super::keep_alive::while_idle;
+use super::parts::Session;
 use super::state::Tx;
-use super::{Fault, Session};
+use crate::backend::bounded;
 use crate::backend::{self, Backend, Identity, Idle, Offer, Role, Server, Wanted};
 use crate::clients::registry::Entry;
 use crate::clients::shared::Shared;
 use crate::common::signals::{ASKED_BACK, KILLED, STOPPING};
 use crate::protocol::error::{BackendError, SqlError};
-use crate::session::run::bounded;
 use crate::sql::Ties;
 use std::future::poll_fn;
 use std::sync::Arc;

@@ -1,12 +1,17 @@
 //! A session between a client in memory and a master that says what a test tells it to.
 
-use super::*;
+use super::parts::Session;
 use crate::backend::{COM_QUERY, COM_QUIT};
+use crate::clients::login::{Account, Client};
+use crate::clients::registry::Entry;
+use crate::common::signals::KILLED;
 use crate::ops::config::Config;
 use crate::ops::start::assemble;
 use crate::protocol::codec::Conn;
 use crate::protocol::handshake::{CACHING_SHA2, Greeting, MAX_PACKET};
 use crate::protocol::wire::MAX_PAYLOAD;
+use crate::protocol::{capability, wire};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::DuplexStream;
 use tokio::net::TcpListener;

@@ -1,6 +1,5 @@
 //! A client that says nothing is shown out, over TLS as well.
 
-use super::super::*;
 use super::streams::*;
 use super::unread::COM_PING;
 use rustls::pki_types::ServerName;

@@ -1,6 +1,5 @@
 //! What clients have the gate hold stays within its bounds, and is given back.
 
-use super::super::*;
 use super::streams::*;
 use crate::protocol::wire::MAX_PAYLOAD;
 use crate::session::long_data::COM_STMT_SEND_LONG_DATA;

@@ -1,6 +1,5 @@
 //! What a client is told about its own TLS.
 
-use super::super::*;
 use super::streams::*;
 use crate::backend::COM_QUERY;
 use crate::protocol::tls_status::SslStatus;

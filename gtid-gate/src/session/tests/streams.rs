@@ -1,12 +1,21 @@
 //! Sessions over streams in memory; the tests speak for client and servers.
 
-use super::super::*;
+pub(super) use crate::backend::Backend;
 use crate::backend::Position;
+pub(super) use crate::clients::login::{self, Account, Client};
+pub(super) use crate::clients::shared::Shared;
+pub(super) use crate::common::secret::Password;
+pub(super) use crate::common::signals::KILLED;
 use crate::gtid::GtidSet;
 use crate::ops::config::Config;
 use crate::protocol::capability as cap;
+pub(super) use crate::protocol::error::SqlError;
+pub(super) use crate::protocol::wire;
 use crate::protocol::wire::MAX_PAYLOAD;
-use crate::session::route::Known;
+pub(super) use crate::session::parts::Session;
+pub(super) use crate::session::state::Tx;
+use crate::session::statement::Known;
+pub(super) use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf, duplex, split};
 use tokio::sync::watch;

@@ -1,6 +1,5 @@
 //! What a client has sent and nobody has read never becomes a command.
 
-use super::super::*;
 use super::streams::*;
 use crate::protocol::wire::MAX_PAYLOAD;
 use crate::session::commands::COM_STMT_EXECUTE;

@@ -1,0 +1,159 @@
+//! One command after the other, until the client leaves or the session ends.
+
+use super::fault::Fault;
+use super::parts::Session;
+use super::state::Tx;
+use super::work::Request;
+use crate::backend::Backend;
+use crate::clients::login::{self};
+use crate::common::signals::{KILLED, STOPPING};
+use crate::net::timeouts::Phase;
+use crate::protocol::error::SqlError;
+use crate::protocol::{capability, wire};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::atomic::Ordering;
+use std::task::Poll;
+
+impl Session {
+    pub(super) async fn run(mut self) {
+        self.begin_timeouts();
+        if self.client.conn.send(&login::welcome()).await.is_ok() {
+            let end = self.commands_unless_killed().await;
+            self.say_goodbye(end).await;
+        }
+        for backend in self.satellites.take_all() {
+            backend.quit().await;
+        }
+        if let Some(backend) = self.master.take() {
+            backend.quit().await;
+        }
+    }
+
+    pub(super) async fn say_goodbye(&mut self, end: Fault) {
+        match end {
+            Fault::Sql(error) | Fault::Fatal(error) => {
+                self.shared
+                    .metrics
+                    .errors
+                    .with_label_values(&["session_ended"])
+                    .inc();
+                self.client.conn.say_last(&wire::err_packet(&error)).await;
+            }
+            Fault::Gone => self.client.conn.close().await,
+        }
+    }
+
+    /// As at a login.
+    pub(super) fn begin_timeouts(&self) {
+        let timeouts = &self.client.timeouts;
+        let interactive = self.client.capabilities & capability::INTERACTIVE != 0;
+        timeouts.begin(&self.shared.timeouts, interactive);
+        timeouts.enter(Phase::Command);
+    }
+
+    /// A session that is killed ends wherever it is: while a command comes, while an answer goes, while a server is waited for. A
+    /// connection that is in use then is dropped with what used it.
+    pub(super) async fn commands_unless_killed(&mut self) -> Fault {
+        let entry = self.entry.clone();
+        tokio::select! {
+            biased;
+            end = self.commands() => end,
+            _ = poll_fn(|context| entry.signals.poll(context, KILLED)) => Fault::Gone,
+        }
+    }
+
+    /// One command after the other; returns why it ended.
+    pub(super) async fn commands(&mut self) -> Fault {
+        loop {
+            let outcome = match self.next_command().await {
+                Ok(request) => self.command(request).await,
+                Err(fault) => return fault,
+            };
+            let outcome = self.end_if_unread(outcome);
+            self.client.conn.release();
+            self.entry.set_running(None);
+            self.turn = None;
+            self.settle();
+            self.hand_over(false).await;
+            self.show_master();
+            match outcome {
+                Ok(()) => {}
+                Err(Fault::Sql(error)) => {
+                    self.state.before.failed(&error);
+                    if self
+                        .client
+                        .conn
+                        .send(&wire::err_packet(&error))
+                        .await
+                        .is_err()
+                    {
+                        return Fault::Gone;
+                    }
+                }
+                Err(end) => return end,
+            }
+        }
+    }
+
+    /// The rest of a command or file that nobody has read would be taken for commands: the session ends, however the
+    /// command did. (`Conn::command` refuses to go on in any case.)
+    pub(super) fn end_if_unread(&self, outcome: Result<(), Fault>) -> Result<(), Fault> {
+        match outcome {
+            outcome if self.client.conn.is_between_messages() => outcome,
+            Err(Fault::Sql(error)) => Err(Fault::Fatal(error)),
+            Ok(()) => Err(Fault::Gone),
+            end => end,
+        }
+    }
+
+    /// Between two commands: says where something is open, and leaves satellites that are drained.
+    pub(super) fn settle(&mut self) {
+        let mut busy = self.statements.cursors();
+        if let Tx::OnSatellite(id) = self.state.tx {
+            busy.push(id);
+        }
+        self.open.retain(|o| busy.contains(&o.server.id));
+        for id in &busy {
+            let is_new = !self.open.iter().any(|o| o.server.id == *id);
+            if let Some(backend) = self.satellites.get(*id).filter(|_| is_new) {
+                self.open.push(backend.server.start_open());
+            }
+        }
+        let leaves =
+            |b: &Backend| b.server.draining.load(Ordering::Relaxed) && !busy.contains(&b.server.id);
+        for backend in self.satellites.take_if(leaves) {
+            tokio::spawn(backend.quit());
+        }
+    }
+
+    /// Waits for the client; ends the session when it is killed or the gate stops.
+    pub(super) async fn next_command(&mut self) -> Result<Request, Fault> {
+        self.client.conn.begin();
+        self.client.timeouts.enter(Phase::Idle);
+        let waited = self.wait_for_client().await;
+        self.client.timeouts.enter(Phase::Command);
+        waited?;
+        let limit = self.shared.config.max_packet;
+        let mut reading = pin!(self.client.conn.command(limit));
+        let entry = &self.entry;
+        // Killed or stopped in the middle of a command that will never be whole.
+        let chunk = poll_fn(|context| match reading.as_mut().poll(context) {
+            Poll::Ready(chunk) => Poll::Ready(chunk.map_err(Fault::from)),
+            Poll::Pending => entry
+                .signals
+                .poll(context, KILLED | STOPPING)
+                .map(|raised| {
+                    Err(match raised & KILLED {
+                        0 => Fault::Fatal(SqlError::shutdown()),
+                        _ => Fault::Gone,
+                    })
+                }),
+        })
+        .await?;
+        Ok(Request {
+            payload: chunk.payload,
+            continued: chunk.continued,
+        })
+    }
+}

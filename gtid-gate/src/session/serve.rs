@@ -1,0 +1,80 @@
+//! One client, from its connection to its end: the login, then the session.
+//!
+//! Must never: begin a session for a client that the master has not let in.
+
+use super::parts::Session;
+use crate::clients::login::{self, Account, Client, LoginError};
+use crate::clients::registry::Entry;
+use crate::clients::shared::Shared;
+use crate::common::signals::{KILLED, STOPPING};
+use crate::protocol::error::SqlError;
+use crate::protocol::wire;
+use std::future::poll_fn;
+use std::sync::Arc;
+use tokio::sync::OwnedSemaphorePermit;
+
+/// Serves one client until it leaves, is killed, or the gate stops. `login_place`: taken until the client is logged in.
+pub async fn serve(
+    mut client: Client,
+    shared: Arc<Shared>,
+    shared_by_clients: bool,
+    login_place: OwnedSemaphorePermit,
+) {
+    client.is_proxy = shared_by_clients;
+    let entry = shared.registry.add();
+    shared.metrics.sessions.inc();
+    let within = shared.config.login_timeout;
+    let logging_in = async {
+        tokio::select! {
+            biased;
+            done = login_to_session(&mut client, &entry, &shared) => done,
+            _ = poll_fn(|context| entry.signals.poll(context, KILLED | STOPPING)) => {
+                Err(LoginError::Refused(SqlError::shutdown()))
+            }
+        }
+    };
+    match tokio::time::timeout(within, logging_in).await {
+        Ok(Ok((account, _place))) => {
+            drop(login_place);
+            shared.metrics.logins.with_label_values(&["ok"]).inc();
+            let mut session = Session::new(shared.clone(), entry.clone(), client, account);
+            session.shared_by_clients = shared_by_clients;
+            session.run().await;
+        }
+        Ok(Err(error)) => refuse(&mut client, &shared, error).await,
+        Err(_) => {
+            shared.metrics.logins.with_label_values(&["timeout"]).inc();
+            client.conn.close().await;
+        }
+    }
+    shared.registry.remove(entry.id);
+    shared.metrics.sessions.dec();
+}
+
+/// A login, and a place among the sessions.
+async fn login_to_session(
+    client: &mut Client,
+    entry: &Entry,
+    shared: &Shared,
+) -> Result<(Account, OwnedSemaphorePermit), LoginError> {
+    let account = login::log_in(client, entry.id, shared).await?;
+    let place = shared.sessions.clone().try_acquire_owned();
+    let place = place.map_err(|_| LoginError::Refused(SqlError::too_many_connections()))?;
+    Ok((account, place))
+}
+
+async fn refuse(client: &mut Client, shared: &Shared, error: LoginError) {
+    let outcome = match error {
+        LoginError::Gone(_) => "gone",
+        LoginError::Refused(error) => {
+            tracing::debug!(host = %client.host, code = error.code, "login refused");
+            client.conn.say_last(&wire::err_packet(&error)).await;
+            if error.code == 1043 {
+                "bad_handshake"
+            } else {
+                "refused"
+            }
+        }
+    };
+    shared.metrics.logins.with_label_values(&[outcome]).inc();
+}
