@@ -8,6 +8,7 @@ import multimed.capture.CaptureConfig;
 import multimed.capture.debezium.DecodeRate;
 import multimed.log.LogPrinter;
 import multimed.process.ConfigException;
+import multimed.process.ExitStatus;
 import multimed.verify.Verify;
 
 /**
@@ -15,8 +16,6 @@ import multimed.verify.Verify;
  * anything else a fatal error that a restart may or may not cure. Must never: print a secret.
  */
 public final class Main {
-    private static final int USAGE = 64;
-
     private Main() {}
 
     public static void main(String[] args) {
@@ -28,7 +27,7 @@ public final class Main {
             return dispatch(args, env);
         } catch (ConfigException e) {
             e.mistakes().forEach(m -> System.err.println("configuration: " + m));
-            return USAGE;
+            return ExitStatus.USAGE;
         }
     }
 
@@ -49,7 +48,7 @@ public final class Main {
             default:
                 System.err.println(
                         "usage: cdc-applier capture | apply | log [--from OFFSET] [--follow] | verify [SATELLITE:PORT...] | decode");
-                return USAGE;
+                return ExitStatus.USAGE;
         }
     }
 }

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import multimed.process.AdminServer;
+import multimed.process.ExitStatus;
 import multimed.process.Metrics;
 import multimed.process.Readiness;
 import org.apache.kafka.common.errors.AuthenticationException;
@@ -16,14 +17,12 @@ import org.slf4j.LoggerFactory;
 /**
  * Entry point and wiring of {@code cdc-applier apply}. In: the environment. Out: a satellite that follows the log.
  *
- * <p>Threads: {@code main} reads the log and writes what must go alone ({@link ApplyLoop}); {@code pipeline} talks to the
- * sessions that write side by side ({@link Pipeline}); {@code watch} ends readers that block them ({@link BlockerWatch}); {@code admin} (two) answer /live /ready /metrics; {@code stop} is the shutdown hook. Kafka's
- * client and Connector/J add their own.
+ * <p>Threads: {@code main} reads the log and writes what must go alone ({@link ApplyLoop}); {@code pipeline} talks to the sessions
+ * that write side by side ({@link Pipeline}); {@code watch} ends readers that block them ({@link BlockerWatch}); {@code admin}
+ * (two) answer /live /ready /metrics; {@code stop} is the shutdown hook. Kafka's client and Connector/J add their own.
  */
 public final class Apply {
     private static final Logger LOG = LoggerFactory.getLogger(Apply.class);
-    private static final int PORT_TAKEN = 69;
-    private static final int REFUSED = 77;
     private static final long STOP_DEADLINE_S = 10;
 
     private Apply() {}
@@ -40,10 +39,10 @@ public final class Apply {
             return 0;
         } catch (IOException e) {
             LOG.error("event=cannot-listen address={} error=\"{}\"", config.statusListen(), e.getMessage());
-            return PORT_TAKEN;
+            return ExitStatus.APPLY_CANNOT_LISTEN;
         } catch (AuthenticationException e) {
             LOG.error("event=log-refuses-account error=\"{}\"", config.log().refused(e));
-            return REFUSED;
+            return ExitStatus.REFUSED;
         }
     }
 

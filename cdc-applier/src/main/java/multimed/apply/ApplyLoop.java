@@ -136,26 +136,26 @@ final class ApplyLoop {
 
     private void follow(SatelliteSession session) throws SQLException, InterruptedException {
         notReady("looking for the satellite's place in the log");
-        try (Follower follower = new Follower(session, openBeside(session), log, config, filter, metrics, suspect, this::progress,
+        try (Follower follower = new Follower(session, openParallel(session), log, config, filter, metrics, suspect, this::progress,
                 connector::waitsForLock)) {
             follow(session, follower);
         }
     }
 
-    private List<PipelineSession> openBeside(SatelliteSession owner) throws SQLException {
-        List<PipelineSession> beside = new ArrayList<>();
+    private List<PipelineSession> openParallel(SatelliteSession owner) throws SQLException {
+        List<PipelineSession> parallel = new ArrayList<>();
         try {
-            while (config.workers() > 1 && beside.size() < config.workers()) {
-                beside.add(connector.openBeside(owner));
+            while (config.workers() > 1 && parallel.size() < config.workers()) {
+                parallel.add(connector.openParallel(owner));
             }
         } catch (SQLException e) {
-            beside.forEach(PipelineSession::abort);
+            parallel.forEach(PipelineSession::abort);
             throw e;
         }
-        List<Watched> all = new ArrayList<>(beside);
+        List<Watched> all = new ArrayList<>(parallel);
         all.add(owner);
         watch.watch(List.copyOf(all));
-        return beside;
+        return parallel;
     }
 
     private void follow(SatelliteSession session, Follower follower) throws SQLException, InterruptedException {

@@ -44,14 +44,14 @@ final class BlockerWatch implements Runnable {
     private record Blocker(long connection, String object) {}
 
     private final SatelliteConnector connector;
-    private final long patienceNanos;
+    private final long toleratedNanos;
     private volatile List<Watched> watched = List.of();
     private volatile boolean stopped;
     private long unreachableSince;
 
-    BlockerWatch(SatelliteConnector connector, long patienceMs) {
+    BlockerWatch(SatelliteConnector connector, long toleratedMs) {
         this.connector = connector;
-        this.patienceNanos = TimeUnit.MILLISECONDS.toNanos(patienceMs);
+        this.toleratedNanos = TimeUnit.MILLISECONDS.toNanos(toleratedMs);
     }
 
     /** From the applying thread: all of its sessions, none of which is ever ended in favour of another. */
@@ -97,7 +97,7 @@ final class BlockerWatch implements Runnable {
 
     private boolean waitsTooLong(Watched session) {
         long since = session.busySinceNanos();
-        return since != 0 && System.nanoTime() - since > patienceNanos;
+        return since != 0 && System.nanoTime() - since > toleratedNanos;
     }
 
     private void endBlockers(Connection connection, Watched session, List<Watched> own) throws SQLException {

@@ -16,8 +16,8 @@ import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.WakeupException;
 
 /**
- * Sole owner of the consumers of the log's one partition: one reads on, one looks for a place. One thread uses it; only {@link #wakeUp} is for others.
- * Throws Kafka's own exceptions while the log can't be reached.
+ * Owns the two consumers of the log's one partition: one follows the log, the other searches it. Used by one thread; {@link
+ * #wakeUp} by any. Throws Kafka's own exceptions while the log can't be reached.
  */
 final class ChangeLog implements OffsetFinder.LogView, AutoCloseable {
     private static final Duration PROBE = Duration.ofSeconds(10);
@@ -76,7 +76,7 @@ final class ChangeLog implements OffsetFinder.LogView, AutoCloseable {
         consumer.seek(partition, offset);
     }
 
-    /** What is there, or what comes within this time; empty if nothing does or {@link #wakeUp} was called. */
+    /** Records that are there, or that come within this time. Empty if none do or {@link #wakeUp} was called. */
     List<ConsumerRecord<byte[], byte[]>> poll(Duration timeout) {
         try {
             return consumer.poll(timeout).records(partition);

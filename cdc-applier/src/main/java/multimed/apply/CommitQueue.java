@@ -9,12 +9,13 @@ import multimed.log.LogBrokenException;
 import multimed.mysql.Reply;
 
 /**
- * The pipeline's transactions, and which may begin and commit. In: tasks in the log's order, and the sessions' replies. Out: statements on
- * free sessions. Used by the pipeline's thread only.
+ * The pipeline's transactions, and which may begin and commit. In: tasks in the log's order, and the sessions' replies. Out:
+ * statements on free sessions. Used by the pipeline's thread only.
  *
  * <p>A transaction begins when its commit parent is committed. COMMIT goes out when every result before it was checked and the
  * commit before it is acknowledged; it takes the session's next transaction along. A transaction that holds a lock for which the
- * oldest waits (unique keys and gaps know more conflicts than the master's logical clock) is rolled back and executed again behind it.
+ * oldest waits (unique keys and gaps know more conflicts than the master's logical clock) is rolled back and executed again behind
+ * it.
  */
 final class CommitQueue {
     /** Told of what happens, on the pipeline's thread. */

@@ -15,14 +15,20 @@ import multimed.log.proto.LogRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
- * One turn's way along the log. In: records. Out: each transaction that the satellite lacks, written in order: whole ones by
- * the pipeline, side by side; what changes more than rows, and what comes in parts, on the owning session when all before it is
- * committed. Ends by an exception only. Must never: write a transaction whose predecessor is not there, or leave a complete
- * one uncommitted while it waits for more.
+ * Follows the log on one set of sessions, until an exception ends that. In: records. Out: each transaction that the satellite
+ * lacks, written in order. Must never: write a transaction whose predecessor is not there, or leave a complete one uncommitted
+ * while it waits for more.
+ *
+ * <p>There are two ways to write. The {@link Pipeline} executes whole transactions of bounded size in parallel; it never blocks on
+ * one session. The {@link SerialWriter} takes all others, on the session that owns the satellite, when everything before is
+ * committed: statements, transactions in parts (which it streams, without a copy of a large event), and a transaction that failed
+ * before, one statement at a time.
  */
 final class Follower implements AutoCloseable {
-    /** How long a broken log has for a new epoch that goes on from before that place, until the satellite clones again behind it. */
-    private static final long MENDING_NANOS = TimeUnit.SECONDS.toNanos(30);
+    /**
+     * How long to wait, after a broken record, for a new epoch that goes on from before it. Then the satellite clones itself again.
+     */
+    private static final long NEW_EPOCH_WAIT_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     /** How far to go back for the start of the epoch in force, in records; capture repeats it every 10 000 transactions. */
     private static final long[] STEPS_BACK = {1000, 20_000};
@@ -45,10 +51,10 @@ final class Follower implements AutoCloseable {
     private long brokenSince;
 
     /**
-     * @param beside further sessions; without any, all is written on the first
+     * @param parallel the pipeline's sessions; without any, all is written serially
      * @param suspect a transaction that failed before and is therefore written one statement at a time; or null
      */
-    Follower(SatelliteSession session, List<PipelineSession> beside, ChangeLog log, ApplyConfig config, RowFilter filter,
+    Follower(SatelliteSession session, List<PipelineSession> parallel, ChangeLog log, ApplyConfig config, RowFilter filter,
             ApplyMetrics metrics, Gtid suspect, Consumer<Gtid> progress, Pipeline.LockCheck lockCheck)
             throws SQLException {
         this.session = session;
@@ -59,10 +65,10 @@ final class Follower implements AutoCloseable {
         this.progress = progress;
         this.gaps = new GapDetector(session.identity().executed());
         this.writer = new SerialWriter(session, config, filter, this::committed, metrics::sent);
-        this.pipeline = beside.isEmpty() ? null : new Pipeline(beside, config, filter, new FromPipeline(), lockCheck);
+        this.pipeline = parallel.isEmpty() ? null : new Pipeline(parallel, config, filter, new FromPipeline(), lockCheck);
     }
 
-    /** Goes to where the satellite is; returns that offset. */
+    /** Starts reading the log where the satellite's data ends; returns that offset. */
     long start() {
         startedAt = OffsetFinder.find(log, gaps.executed());
         log.seek(startedAt);
@@ -70,11 +76,11 @@ final class Follower implements AutoCloseable {
         return startedAt;
     }
 
-    /** Writes what the log has; waits for more if it has nothing, and then sees whether the satellite is there and has nothing else. */
+    /** Writes what the log has. If it has nothing within the time, compares the satellite's own GTID set with what was written. */
     void step(Duration timeout) throws SQLException, ApplyFailure, InterruptedException {
         List<ConsumerRecord<byte[], byte[]>> records = log.poll(timeout);
         boolean idle = pipeline == null || pipeline.isIdle();
-        if (broken != null && System.nanoTime() - brokenSince > MENDING_NANOS) {
+        if (broken != null && System.nanoTime() - brokenSince > NEW_EPOCH_WAIT_NANOS) {
             finish();
             throw broken;
         }
@@ -144,7 +150,7 @@ final class Follower implements AutoCloseable {
         }
     }
 
-    /** A clone that has the record's transaction, and the one before it, starts behind the broken place. */
+    /** A donor that has the record's transaction, and the one before it, makes a clone that starts after the broken record. */
     private Divergence broken(ConsumerRecord<byte[], byte[]> record, String what) {
         GtidSet required = GtidSet.EMPTY;
         try {
@@ -195,7 +201,7 @@ final class Follower implements AutoCloseable {
     private void write(LogEvent.Part part, long sinceParent) throws SQLException, ApplyFailure, InterruptedException {
         inHand = part.gtid();
         delayForTests(part);
-        if (canGoBeside(part)) {
+        if (canRunInParallel(part)) {
             writer.flush();
             pipeline.submit(part, sinceParent);
             return;
@@ -205,8 +211,8 @@ final class Follower implements AutoCloseable {
         writer.write(part, part.gtid().equals(suspect));
     }
 
-    /** A part that was put together from several records can be large: one at a time. */
-    private boolean canGoBeside(LogEvent.Part part) {
+    /** A part that was joined from several records can be large: at most one at a time in memory. */
+    private boolean canRunInParallel(LogEvent.Part part) {
         return pipeline != null && part.first() && part.last() && part.record().getChunk() == 0 && !part.record().hasStatement()
                 && !part.gtid().equals(suspect);
     }
@@ -230,7 +236,7 @@ final class Follower implements AutoCloseable {
         progress.accept(last.gtid());
     }
 
-    /** The transaction that failed, or that was being written, whether or not that is known to have ended; or null. */
+    /** The transaction that failed; if that is not known, the last that was being written; or null. */
     Gtid inHand() {
         Gtid failed = pipeline == null ? null : pipeline.failedAt();
         return failed == null ? inHand : failed;

@@ -9,19 +9,21 @@ import multimed.log.LogEvent.Part;
  * In: the satellite's GTID set when the session began, then the log's events from any offset at or before it. Out: which
  * transactions to write. Pure. Must never: let a transaction through whose predecessor the satellite lacks.
  *
- * <p>A satellite contains a prefix of the master's history. It may be ahead of the log (cloned from the master a moment
- * ago): what it has is passed over. Once something was written, it contains exactly the log up to there. A capture that
- * replaces one that is still writing starts with what it knew, and starts again before it writes; one that goes on from before a broken
- * place, and one behind which a replaced one has written, bring again what a satellite may have: only a new transaction shows that
- * what the satellite has besides will not come.
+ * <p>A satellite contains a prefix of the master's history. It may be ahead of the log, when it was cloned from the master a moment
+ * ago: transactions that it has are skipped. Once a transaction was written, the satellite contains exactly the log up to there.
+ *
+ * <p>An epoch start can name fewer transactions than the satellite has without being wrong: the new capture then brings the others
+ * again, because it goes on from before a broken record, or because a replaced capture wrote them after the start. So the satellite
+ * has a foreign transaction only if a new one comes before all of those have come again.
  */
 final class GapDetector {
     private GtidSet executed;
     private boolean written;
     private boolean afterEpochStart;
     private boolean foreignWhileIdle;
-    /** What was written here and the log has not told since the last start of an epoch, and that start; empty and null if nothing. */
-    private GtidSet untold = GtidSet.EMPTY;
+    /** Transactions of the satellite that the last epoch start did not name, and that have not come again since. */
+    private GtidSet notSeenAgain = GtidSet.EMPTY;
+    /** Null before the first. */
     private EpochStarted lastStart;
 
     GapDetector(GtidSet executed) {
@@ -33,8 +35,8 @@ final class GapDetector {
     }
 
     /**
-     * The satellite's own word, while nothing is on its way to it and the log has nothing. The first time may be too early: a COMMIT of
-     * the session before can still arrive, of what the log is about to bring.
+     * Compares with the satellite's own set while nothing is in flight and the log has nothing new. The first difference does not
+     * count: a COMMIT of an earlier session can arrive late, of a transaction that the log is about to bring.
      */
     void idle(GtidSet now) {
         boolean foreign = !executed.containsAll(now);
@@ -49,22 +51,23 @@ final class GapDetector {
             throw new Divergence(Divergence.Reason.LACKING, start.before(),
                     "offset=" + start.offset() + " lacks=" + start.before().minus(executed));
         }
-        untold = written ? executed.minus(start.before()) : GtidSet.EMPTY;
+        notSeenAgain = written ? executed.minus(start.before()) : GtidSet.EMPTY;
         lastStart = start;
         afterEpochStart = true;
     }
 
-    /** False if the satellite has it. */
+    /** False if the satellite has the transaction. */
     boolean wants(Part part) {
         if (executed.contains(part.gtid())) {
             afterEpochStart = false;
-            if (!untold.isEmpty()) {
-                untold = untold.minus(GtidSet.EMPTY.add(part.gtid()));
+            if (!notSeenAgain.isEmpty()) {
+                notSeenAgain = notSeenAgain.minus(GtidSet.EMPTY.add(part.gtid()));
             }
             return false;
         }
-        if (!untold.isEmpty()) {
-            throw new Divergence(Divergence.Reason.FOREIGN, lastStart.before(), "offset=" + lastStart.offset() + " foreign=" + untold);
+        if (!notSeenAgain.isEmpty()) {
+            throw new Divergence(Divergence.Reason.FOREIGN, lastStart.before(),
+                    "offset=" + lastStart.offset() + " foreign=" + notSeenAgain);
         }
         if (part.first()) {
             checkPredecessor(part);

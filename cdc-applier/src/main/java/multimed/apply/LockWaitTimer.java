@@ -2,7 +2,7 @@ package multimed.apply;
 
 import java.util.concurrent.TimeUnit;
 
-/** When to ask the satellite whether the oldest transaction waits for a lock: seldom, as asking costs a login. */
+/** When to ask the satellite whether the oldest transaction waits for a lock: rarely, since each time costs a login. */
 final class LockWaitTimer {
     private static final long FIRST_WAIT_MS = 20;
     private static final long LONGEST_WAIT_MS = 500;

@@ -11,7 +11,10 @@ import multimed.log.proto.LogRecord;
 final class LogicalClock {
     private long newest;
 
-    /** How many transactions lie between the commit parent and this one: it conflicts with none of them. 0: it must wait for all before it. */
+    /**
+     * How many transactions lie between the commit parent and this one: it conflicts with none of them. 0: it must wait for all
+     * before it.
+     */
     long sinceCommitParent(LogRecord record) {
         long sequence = record.getSequenceNumber();
         boolean follows = sequence > 0 && sequence == newest + 1;

@@ -28,7 +28,9 @@ final class Packet {
             return new ApplyFailure(reason, about.get() + " expected=" + rows + " found=" + found);
         }
 
-        /** What the server's error means for the transaction; throws it if the session is gone, so that only the server's set tells. */
+        /**
+         * What the server's error means for the transaction; throws it if the session is gone, so that only the server's set tells.
+         */
         ApplyFailure refusal(SQLException error, Divergence.Reason reason) throws SQLException {
             if (SqlErrors.sessionLost(error)) {
                 throw error;
@@ -110,9 +112,9 @@ final class Packet {
         List<Expectation> sent = List.copyOf(expectations);
         int[] results = {0};
         try {
-            session.execute(new QueryText().add(sql.array(), sql.length()), (place, rows) -> {
-                results[0] = place + 1;
-                return check(sent, place, rows, reason);
+            session.execute(new QueryText().add(sql.array(), sql.length()), (index, rows) -> {
+                results[0] = index + 1;
+                return check(sent, index, rows, reason);
             });
         } catch (SQLException e) {
             throw failure(sent, e, reason);
@@ -124,11 +126,11 @@ final class Packet {
         }
     }
 
-    private static ApplyFailure check(List<Expectation> sent, int place, long rows, Divergence.Reason reason) {
-        if (place >= sent.size()) {
+    private static ApplyFailure check(List<Expectation> sent, int index, long rows, Divergence.Reason reason) {
+        if (index >= sent.size()) {
             return new ApplyFailure(reason, "more results than the " + sent.size() + " statements");
         }
-        return sent.get(place).holds(rows) ? null : sent.get(place).miss(rows, reason);
+        return sent.get(index).holds(rows) ? null : sent.get(index).miss(rows, reason);
     }
 
     /** Which statement failed is only certain when there is one, as on the second try; till then the last stands for all. */

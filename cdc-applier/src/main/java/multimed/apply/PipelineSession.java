@@ -10,7 +10,8 @@ import multimed.apply.sql.SessionSettings;
 import multimed.mysql.PipelinedConnection;
 import multimed.mysql.Reply;
 
-/** One of the pipeline's sessions: what was sent on it and is not yet answered. {@link #abort} and the clock are for the watcher. */
+/** One of the pipeline's sessions, and the statements that were sent on it and are not yet answered. {@link #abort} and
+ * {@link #busySinceNanos} are for {@link BlockerWatch}, on its own thread. */
 final class PipelineSession implements Watched {
     private final PipelinedConnection connection;
     private final boolean cascadesAreLogged;
@@ -19,7 +20,7 @@ final class PipelineSession implements Watched {
     private final Packet packet = new Packet();
     private final Packet content = new Packet();
     private ByteString formatDescription = ByteString.EMPTY;
-    /** What row events before were replayed under; null if the session is at its baseline. */
+    /** Settings that the last row events were replayed under; null if the session has its initial ones. */
     private Map<String, String> altered;
     Task task;
     Script script;
@@ -39,10 +40,11 @@ final class PipelineSession implements Watched {
     }
 
     /**
-     * BINLOG sets session variables from the events' flags. Row events bring all of them again, so that only what was set besides
-     * must go before more row events: one SET of nine costs as much as the replay of a row.
+     * Restores the session's settings before a transaction with these, if that is needed; null: before anything but row events.
+     * BINLOG sets session variables from its events' flags, and further row events set all of them again, so that only additional
+     * settings must be restored before those: one SET of nine variables costs as much as the replay of a row.
      */
-    private void leaveFor(Map<String, String> next) {
+    private void restoreBefore(Map<String, String> next) {
         if (altered != null && (next == null || !next.keySet().containsAll(altered.keySet()))) {
             packet.add(SessionSettings.leave(altered, cascadesAreLogged));
             altered = null;
@@ -53,7 +55,7 @@ final class PipelineSession implements Watched {
         expected.clear();
         packet.add("ROLLBACK");
         packet.add("SET gtid_next='AUTOMATIC'");
-        leaveFor(null);
+        restoreBefore(null);
         send();
     }
 
@@ -78,7 +80,7 @@ final class PipelineSession implements Watched {
             content.addBinlog(List.of(formatDescription));
         } else {
             Map<String, String> settings = script.isRaw() ? script.settings() : null;
-            leaveFor(settings);
+            restoreBefore(settings);
             script.addTo(content, packetBytes);
             altered = settings;
         }
@@ -102,7 +104,7 @@ final class PipelineSession implements Watched {
     Packet.Expectation answered(Reply reply) throws SQLException {
         Packet.Expectation expectation = expected.poll();
         if (expectation == null) {
-            throw new SQLException("an answer to nothing", "08S01");
+            throw new SQLException("a reply without a statement", "08S01");
         }
         if (reply.error() != null) {
             expected.clear();

@@ -11,7 +11,7 @@ import multimed.process.Address;
 
 /**
  * In: address and account. Out: plain connections, and sessions that own the satellite. Must never: hand out a session
- * that another applier may still be writing beside.
+ * while another applier may still write.
  */
 final class SatelliteConnector {
     /** Held by the writing session: released by the server when that session's last statement has ended. */
@@ -62,8 +62,8 @@ final class SatelliteConnector {
         return PipelinedConnection.open(satellite.host(), satellite.port(), user, password, LOGIN_TIMEOUT_MS);
     }
 
-    /** A session of the pipeline's, on the same incarnation as the one that owns the satellite. */
-    PipelineSession openBeside(SatelliteSession owner) throws SQLException {
+    /** A session for the pipeline. Both sessions must be on the same incarnation of the satellite. */
+    PipelineSession openParallel(SatelliteSession owner) throws SQLException {
         PipelinedConnection connection = login();
         try {
             if (!owner.identity().incarnation().equals(connection.text(INCARNATION))) {

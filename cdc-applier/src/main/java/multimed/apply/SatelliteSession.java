@@ -16,9 +16,9 @@ final class SatelliteSession implements Watched, AutoCloseable {
     /** What a session starts from; see {@link SessionSettings}. */
     record Identity(String incarnation, GtidSet executed, boolean cascadesAreLogged, int version) {}
 
-    /** Given the place of a result in its packet, and how many rows that statement found: what is wrong with that, or null. */
+    /** Given the index of a result in its packet, and how many rows that statement found: what is wrong with that, or null. */
     interface RowCounts {
-        ApplyFailure check(int place, long rows);
+        ApplyFailure check(int index, long rows);
     }
 
     private final PipelinedConnection connection;
@@ -60,10 +60,10 @@ final class SatelliteSession implements Watched, AutoCloseable {
         try {
             connection.ask(text);
             Reply reply;
-            int place = 0;
+            int index = 0;
             do {
                 reply = connection.answer();
-                wrong = wrong != null ? wrong : counts.check(place++, reply.rows());
+                wrong = wrong != null ? wrong : counts.check(index++, reply.rows());
             } while (reply.more());
         } finally {
             leave();

@@ -10,7 +10,10 @@ import multimed.apply.sql.StatementBuilder;
 import multimed.log.LogBrokenException;
 import multimed.log.proto.LogRecord;
 
-/** What one transaction sends, all but COMMIT, packet by packet; a packet goes out when the one before it was checked. Pure. */
+/**
+ * The statements of one transaction without its COMMIT, packet by packet. The next packet is sent when all results of the one
+ * before were checked. Pure.
+ */
 final class Script {
     private final LogRecord record;
     private final String gtid;
@@ -28,7 +31,7 @@ final class Script {
         return record.hasRaw();
     }
 
-    /** What the session must be freed of afterwards, besides what BINLOG changes. */
+    /** Session settings that must be restored afterwards, in addition to those that BINLOG changes. */
     Map<String, String> settings() {
         return record.getRaw().getSessionMap();
     }
@@ -61,7 +64,7 @@ final class Script {
             case ROWS -> rows(packet, fullAt);
             case RAW -> raw(packet);
             case EMPTY -> {}
-            default -> throw new LogBrokenException("a transaction of kind " + record.getBodyCase() + " beside others");
+            default -> throw new LogBrokenException("a transaction of kind " + record.getBodyCase() + " in the pipeline");
         }
         done = statements == null || !statements.hasNext();
     }

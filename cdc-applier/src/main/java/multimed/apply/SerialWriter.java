@@ -42,7 +42,7 @@ final class SerialWriter {
     private Divergence.Reason reason = Divergence.Reason.ROW;
     private Statement opening;
     private ByteString formatDescription = ByteString.EMPTY;
-    /** Settings that rows of the transaction before were written under, besides those that BINLOG changes; null for none. */
+    /** Settings of the last raw transaction, in addition to those that BINLOG changes; to be restored. Null for none. */
     private Map<String, String> altered;
 
     /**

@@ -21,11 +21,11 @@ import multimed.gtid.GtidSet;
 import multimed.master.MasterAccess;
 
 /**
- * In: the master's binlog behind a GTID set, or from a place on. Out: every event as bytes without checksum, in order, on the caller's thread, and a
- * heartbeat every second when nothing else comes. Must never: skip an event; whatever it can't read ends it.
+ * In: the master's binlog after a GTID set, or from a position on. Out: every event as bytes without checksum, in order, on the
+ * caller's thread, and a heartbeat every second when nothing else comes. Must never: skip an event; whatever it can't read ends it.
  */
 public final class BinlogReader implements AutoCloseable {
-    /** Held so that its level stays: the library tells every connection on java.util.logging. */
+    /** The library logs every connection to java.util.logging. Held here, since a logger that is collected loses its level. */
     private static final List<Logger> LIBRARY_LOGS = List.of(
             Logger.getLogger("com.github.shyiko.mysql.binlog"), Logger.getLogger(Client.class.getName()));
     private static final long HEARTBEAT_MS = 1000;
@@ -45,14 +45,14 @@ public final class BinlogReader implements AutoCloseable {
         private static final long serialVersionUID = 1;
     }
 
-    /** All that is not in the set. */
+    /** Reads all that is not in the set. */
     public BinlogReader(MasterAccess access, GtidSet from, Sink sink) {
         this(access, sink);
         client.setGtidSet(from.toString());
         client.setUseBinlogFilenamePositionInGtidMode(false);
     }
 
-    /** From the start of an event. */
+    /** Reads from the start of an event on. */
     public BinlogReader(MasterAccess access, String file, long position, Sink sink) {
         this(access, sink);
         client.setBinlogFilename(file);

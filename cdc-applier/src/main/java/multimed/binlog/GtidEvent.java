@@ -12,7 +12,8 @@ import multimed.gtid.Gtid;
 /**
  * Start of a transaction, plain or tagged (MySQL 8.3 and later).
  *
- * @param commitTimeMicros when it was committed first, microseconds since 1970 UTC; a transaction that the master got from elsewhere keeps that
+ * @param commitTimeMicros when it was committed first, microseconds since 1970 UTC; a transaction that the master got from
+ *     elsewhere keeps that
  * @param committedHereMicros when the master committed it
  * @param transactionBytes length of the whole transaction in the binlog, this event included
  * @param sequenceNumber counts the transactions of a binlog file from 1
@@ -21,7 +22,7 @@ import multimed.gtid.Gtid;
 public record GtidEvent(
         Gtid gtid, long commitTimeMicros, long committedHereMicros, long transactionBytes, long sequenceNumber, long lastCommitted) {
 
-    /** Of a transaction whose place in the log is not that of its changes in the binlog. */
+    /** For a transaction that comes in the log later than its changes in the binlog: the clock would be wrong. */
     public GtidEvent withoutClock() {
         return new GtidEvent(gtid, commitTimeMicros, committedHereMicros, transactionBytes, 0, 0);
     }

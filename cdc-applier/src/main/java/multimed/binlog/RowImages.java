@@ -6,8 +6,9 @@ import java.util.List;
 import multimed.binlog.TableMap.Column;
 
 /**
- * In: a row event with full images and its table map. Out: how many rows it has, and whether one of them holds a date
- * that is not in the calendar (zero, partial, 31 February), or changes its primary key. Must never: walk a type whose length it does not know; it throws then.
+ * In: a row event with full images and its table map. Out: how many rows it has, and whether one of them holds a date that is not
+ * in the calendar (zero, partial, 31 February), or changes its primary key. Must never: walk a type whose length it does not know;
+ * it throws then.
  *
  * <p>A row image is a bitmap of NULLs and then the values that are not NULL. An update has two images per row.
  */

@@ -6,6 +6,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import multimed.log.FatalException;
 import multimed.process.AdminServer;
+import multimed.process.ExitStatus;
 import multimed.process.Metric;
 import multimed.process.Metrics;
 import multimed.process.Readiness;
@@ -22,9 +23,6 @@ public final class Capture {
     private static final long FIRST_PAUSE_MS = 200;
     private static final long LONGEST_PAUSE_MS = 5000;
     private static final long GOOD_RUN_NANOS = TimeUnit.SECONDS.toNanos(30);
-    private static final int FATAL = 70;
-    private static final int CANNOT_BIND = 71;
-    private static final int REFUSED = 77;
     private static final int STOP_SECONDS = 10;
 
     private final CaptureConfig config;
@@ -53,7 +51,7 @@ public final class Capture {
             return epochs();
         } catch (IOException e) {
             log.error("can't listen address={} error=\"{}\"", config.listen(), e.getMessage());
-            return CANNOT_BIND;
+            return ExitStatus.CAPTURE_CANNOT_LISTEN;
         } finally {
             stopped.countDown();
         }
@@ -76,12 +74,12 @@ public final class Capture {
                 }
             } catch (FatalException e) {
                 log.error("capture ends reason=\"{}\"", e.getMessage());
-                return FATAL;
+                return ExitStatus.FATAL;
             } catch (Exception e) {
                 AuthenticationException refusal = refusal(e);
                 if (refusal != null) {
                     log.error("capture ends reason=\"{}\"", config.log().refused(refusal));
-                    return REFUSED;
+                    return ExitStatus.REFUSED;
                 }
                 pause = System.nanoTime() - startedAt > GOOD_RUN_NANOS ? FIRST_PAUSE_MS : Math.min(2 * pause, LONGEST_PAUSE_MS);
                 failed(e, pause);

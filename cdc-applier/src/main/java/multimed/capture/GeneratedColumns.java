@@ -10,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * In: a table map. Out: whether the table surely has no generated columns; neither the binlog nor Debezium says. Asks the master once per
- * table id, which changes with every DDL on the table. Must never: say no for a table that the master does not describe.
+ * In: a table map. Out: whether the table surely has no generated columns; neither the binlog nor Debezium says. Asks the master
+ * once per table id, which changes with every DDL on the table. Must never: say no for a table that the master does not describe.
  *
  * <p>The answer can be newer than the table map. A table that is said to have generated columns goes raw, which is exact in any
  * case. If it had some then and has none now, the applier can't insert the rows and its satellite clones again: never wrong data.

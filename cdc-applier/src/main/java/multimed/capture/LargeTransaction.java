@@ -11,8 +11,8 @@ import multimed.capture.debezium.RowSource;
 import multimed.gtid.Gtid;
 
 /**
- * A transaction that is not held in memory. In: its events, one by one. Out: its row events in the log as they come, or a rebuild if it
- * turns out that they can't be replayed. Must never: complete the transaction in the log before {@link #finish}.
+ * A transaction that is not held in memory. In: its events, one by one. Out: its row events in the log as they come, or a rebuild
+ * if it turns out that they can't be replayed. Must never: complete the transaction in the log before {@link #finish}.
  */
 final class LargeTransaction {
     /** What all of them are made with. */

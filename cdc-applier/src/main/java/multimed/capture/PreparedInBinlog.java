@@ -11,7 +11,7 @@ import multimed.binlog.MalformedEventException;
 import multimed.binlog.QueryEvent;
 import multimed.binlog.TransactionEnd;
 import multimed.binlog.TransactionPayload;
-import multimed.capture.PreparedPositions.Place;
+import multimed.capture.PreparedPositions.Position;
 import multimed.gtid.Gtid;
 import multimed.master.Master;
 import multimed.master.MasterAccess;
@@ -19,9 +19,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * In: the xid of an XA transaction that the binlog decides, and whose changes capture does not hold: it has been restarted since, or they are
- * too many. Out: the events of its preparation, read again from the master's binlog, one by one. Searches from the decision back, file by file,
- * and keeps where others were prepared, as more decisions usually follow after a restart. Must never: give another transaction's events.
+ * In: the xid of an XA transaction that the binlog decides, and whose changes capture does not hold: it has been restarted since,
+ * or they are too many. Out: the events of its preparation, read again from the master's binlog, one by one. Searches from the
+ * decision back, file by file, and keeps where others were prepared, as more decisions usually follow after a restart. Must never:
+ * give another transaction's events.
  */
 final class PreparedInBinlog {
     private static final Logger log = LoggerFactory.getLogger(PreparedInBinlog.class);
@@ -38,7 +39,7 @@ final class PreparedInBinlog {
     }
 
     private final MasterAccess access;
-    private PreparedPositions places = new PreparedPositions();
+    private PreparedPositions positions = new PreparedPositions();
 
     PreparedInBinlog(MasterAccess access) {
         this.access = access;
@@ -46,7 +47,7 @@ final class PreparedInBinlog {
 
     /** It is decided, or prepared anew. */
     void forget(String xid) {
-        places.forget(xid);
+        positions.forget(xid);
     }
 
     /**
@@ -57,13 +58,13 @@ final class PreparedInBinlog {
      */
     String read(String xid, Gtid decision, String file, Changes to) throws Exception {
         try {
-            Place place = find(xid, decision, file);
-            if (place == null) {
+            Position at = find(xid, decision, file);
+            if (at == null) {
                 return "its XA PREPARE is not in the master's binlog any more";
             }
             log.info("the changes of a prepared XA transaction are read from the binlog again gtid={} file={} position={}", decision,
-                    place.file(), place.position());
-            read(place.file(), place.position(), new Group(xid, to));
+                    at.file(), at.position());
+            read(at.file(), at.position(), new Group(xid, to));
             return null;
         } catch (TimeoutException e) {
             return "its XA PREPARE was not found in the master's binlog within " + SEARCH.toSeconds() + " s";
@@ -79,16 +80,16 @@ final class PreparedInBinlog {
         }
     }
 
-    private Place find(String xid, Gtid decision, String file) throws Exception {
-        if (places.get(xid) == null) {
+    private Position find(String xid, Gtid decision, String file) throws Exception {
+        if (positions.get(xid) == null) {
             long deadline = System.nanoTime() + SEARCH.toNanos();
-            places = PreparedPositions.search(xid, filesUpTo(file), each -> {
+            positions = PreparedPositions.search(xid, filesUpTo(file), each -> {
                 PreparedScan scan = new PreparedScan(each, decision, deadline);
                 read(each, FILE_BEGIN, scan);
-                return scan.places();
+                return scan.positions();
             });
         }
-        return places.get(xid);
+        return positions.get(xid);
     }
 
     private List<String> filesUpTo(String file) throws Exception {

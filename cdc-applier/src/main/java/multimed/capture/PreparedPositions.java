@@ -7,24 +7,24 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * In: XA transactions that a part of the binlog prepares and decides (XA COMMIT, XA ROLLBACK), in its order. Out: where those were prepared
- * that it leaves undecided. Pure. Must never: take an earlier transaction for the one that has the same xid now.
+ * In: XA transactions that a part of the binlog prepares and decides (XA COMMIT, XA ROLLBACK), in its order. Out: where those were
+ * prepared that it leaves undecided. Pure. Must never: take an earlier transaction for the one that has the same xid now.
  */
 final class PreparedPositions {
     /** Of the GTID event of the XA PREPARE. */
-    record Place(String file, long position) {}
+    record Position(String file, long position) {}
 
     /** Reads one binlog file. */
     interface Reader<E extends Exception> {
         PreparedPositions read(String file) throws E;
     }
 
-    private final Map<String, Place> undecided = new HashMap<>();
+    private final Map<String, Position> undecided = new HashMap<>();
     /** Decided here, prepared before. */
     private final Set<String> decidedOnly = new HashSet<>();
 
-    void prepared(String xid, Place place) {
-        undecided.put(xid, place);
+    void prepared(String xid, Position position) {
+        undecided.put(xid, position);
     }
 
     void decided(String xid) {
@@ -38,15 +38,15 @@ final class PreparedPositions {
     }
 
     /** Null if it was not prepared here, or is decided. */
-    Place get(String xid) {
+    Position get(String xid) {
         return undecided.get(xid);
     }
 
     /** What lies before these. */
     private void precededBy(PreparedPositions older) {
-        older.undecided.forEach((xid, place) -> {
+        older.undecided.forEach((xid, position) -> {
             if (!decidedOnly.contains(xid)) {
-                undecided.putIfAbsent(xid, place);
+                undecided.putIfAbsent(xid, position);
             }
         });
         decidedOnly.addAll(older.decidedOnly);

@@ -9,22 +9,23 @@ import multimed.binlog.GtidEvent;
 import multimed.binlog.QueryEvent;
 import multimed.binlog.TransactionEnd;
 import multimed.binlog.TransactionPayload;
-import multimed.capture.PreparedPositions.Place;
+import multimed.capture.PreparedPositions.Position;
 import multimed.gtid.Gtid;
 
 /**
- * In: the events of one binlog file from its start, up to its end or to a transaction that decides about an xid. Out: the XA transactions that
- * are prepared there. Holds no changes. Must never: count that decision itself, or give a place behind 4 GiB, where events tell it no more.
+ * In: the events of one binlog file from its start, up to its end or to a transaction that decides about an xid. Out: the XA
+ * transactions that are prepared there. Holds no changes. Must never: count that decision itself, or give a position beyond 4 GiB,
+ * since events do not tell such positions.
  */
 final class PreparedScan implements BinlogReader.Sink {
     private final String file;
     private final Gtid decision;
     private final long deadlineNanos;
-    private final PreparedPositions places = new PreparedPositions();
+    private final PreparedPositions positions = new PreparedPositions();
     private long position;
     private boolean positionKnown = true;
     private Gtid open;
-    private Place place;
+    private Position preparedAt;
     private TransactionEnd end;
     private String prepares;
 
@@ -34,8 +35,8 @@ final class PreparedScan implements BinlogReader.Sink {
         this.deadlineNanos = deadlineNanos;
     }
 
-    PreparedPositions places() {
-        return places;
+    PreparedPositions positions() {
+        return positions;
     }
 
     @Override
@@ -71,7 +72,7 @@ final class PreparedScan implements BinlogReader.Sink {
 
     private void begin(Gtid gtid) {
         open = gtid;
-        place = positionKnown ? new Place(file, position) : null;
+        preparedAt = positionKnown ? new Position(file, position) : null;
         end = new TransactionEnd();
         prepares = null;
     }
@@ -111,15 +112,15 @@ final class PreparedScan implements BinlogReader.Sink {
         if (text.startsWith("XA START ")) {
             prepares = Statements.xid(query);
         } else if ((text.startsWith("XA COMMIT ") || text.startsWith("XA ROLLBACK ")) && !open.equals(decision)) {
-            places.decided(Statements.xid(query));
+            positions.decided(Statements.xid(query));
         }
     }
 
     /** XA COMMIT … ONE PHASE is asked for only by itself. */
     private void prepared(BinlogEvent event) {
         boolean onePhase = event.body().u8() != 0;
-        if (prepares != null && place != null && (!onePhase || open.equals(decision))) {
-            places.prepared(prepares, place);
+        if (prepares != null && preparedAt != null && (!onePhase || open.equals(decision))) {
+            positions.prepared(prepares, preparedAt);
         }
     }
 }

@@ -9,8 +9,9 @@ import multimed.gtid.GtidSet;
 
 /**
  * Changes that XA PREPARE brought and that XA COMMIT, another transaction of the binlog, makes effective. In: whole groups, by xid.
- * Out: the same at their commit. Lives as long as the process, over epochs. A cache: what it does not have, {@link PreparedInBinlog} reads again.
- * Must never: give out what this process did not itself write the preparation of, or hold more than a bound.
+ * Out: the same at their commit. Lives as long as the process, over epochs. A cache: what it does not have, {@link
+ * PreparedInBinlog} reads again. Must never: give out what this process did not itself write the preparation of, or hold more than
+ * a bound.
  */
 final class PreparedTransactions {
     private static final long MAX_BYTES = 64L * 1024 * 1024;

@@ -73,7 +73,7 @@ final class RecordWriter {
         stream.finish();
     }
 
-    /** A statement that opens the transaction, then what the transaction has besides. */
+    /** A statement that opens the transaction, then the transaction's row events. */
     void statementThenRaw(MasterTransaction transaction, Gtid previous, Statement statement) {
         RawStream stream = rawStream(transaction.start(), previous, transaction.formatDescription(), "create_select");
         stream.open(statement);

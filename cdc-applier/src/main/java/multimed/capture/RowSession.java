@@ -9,8 +9,9 @@ import multimed.binlog.QueryEvent;
 import multimed.binlog.StatusVariables;
 
 /**
- * In: the events of a transaction; its BEGIN carries what its first statement was issued under. Out: the settings that matter when its row events are
- * replayed, because MySQL computes stored generated columns anew; none if they are what every applier has anyway.
+ * In: the events of a transaction; its BEGIN carries what its first statement was issued under. Out: the settings that matter when
+ * its row events are replayed, because MySQL computes stored generated columns anew; none if they are what every applier has
+ * anyway.
  */
 final class RowSession {
     private RowSession() {}

@@ -64,7 +64,7 @@ final class UnloggedGtids implements AutoCloseable {
         }
     }
 
-    /** What the master executed without events, given that capture has everything up to this place of the binlog. */
+    /** What the master executed without events, given that capture has everything up to this position of the binlog. */
     GtidSet withoutEvent(String file, long position, GtidSet captured) {
         Claim c = claim;
         if (c == null || !reached(file, position, c)) {

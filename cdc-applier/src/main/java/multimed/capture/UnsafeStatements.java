@@ -12,8 +12,8 @@ import multimed.binlog.QueryEvent;
 import multimed.sqltext.SqlWords;
 
 /**
- * In: a statement as the binlog has it, and its client's character set. Out: why its text is not certain to do on a satellite what it did
- * on the master, or null. Pure. Must never: pass what depends on anything but the data and the settings that travel with it.
+ * In: a statement as the binlog has it, and its client's character set. Out: why its text is not certain to do on a satellite what
+ * it did on the master, or null. Pure. Must never: pass what depends on anything but the data and the settings that travel with it.
  */
 final class UnsafeStatements {
     /** Statements that the server writes into the binlog as the client sent them; others it puts together itself, names in UTF-8. */
@@ -26,7 +26,10 @@ final class UnsafeStatements {
     private static final Pattern HEAD = Pattern.compile(
             "((?:CREATE|ALTER)\\b[^'\"(]*?\\bVIEW\\b.*?\\sAS\\s|CREATE\\b.*?\\b(?:PROCEDURE|FUNCTION)\\b[^(]*\\().*", Pattern.DOTALL);
 
-    /** So begins what the server writes instead of the client's text (LIKE a temporary table, an invisible key added), always in UTF-8. */
+    /**
+     * So begins what the server writes instead of the client's text (LIKE a temporary table, an invisible key added), always in
+     * UTF-8.
+     */
     private static final Pattern SHOWN = Pattern.compile("CREATE TABLE (`[^`]*`\\.)?`[^`]*` \\(\n.*", Pattern.DOTALL);
 
     private static final Set<String> UTF8 = Set.of("utf8mb4", "utf8mb3", "utf8", "ascii");

@@ -15,8 +15,8 @@ import multimed.capture.debezium.RowSource;
 import multimed.gtid.Gtid;
 
 /**
- * In: a complete transaction and the one before it. Out: its records in the log, of the kind that the {@link Classifier} chose; rows only if
- * Debezium confirms them, raw events otherwise.
+ * In: a complete transaction and the one before it. Out: its records in the log, of the kind that the {@link Classifier} chose;
+ * rows only if Debezium confirms them, raw events otherwise.
  */
 final class VerdictWriter {
     private final Classifier classifier;

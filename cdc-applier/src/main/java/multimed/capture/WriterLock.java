@@ -14,9 +14,9 @@ import java.util.function.Consumer;
 import multimed.master.MasterAccess;
 
 /**
- * The master's lock (GET_LOCK, which needs no privilege) that keeps a second capture from writing the same log; it waits instead. An aid
- * only: a capture that has lost it without noticing is fenced by the newer epoch in the log. Held on a connection of its own, and asked for
- * by a thread of its own, since capture's thread can be busy with one transaction for minutes.
+ * The master's lock (GET_LOCK, which needs no privilege) that keeps a second capture from writing the same log; it waits instead.
+ * An aid only: a capture that has lost it without noticing is fenced by the newer epoch in the log. Held on a connection of its
+ * own, and asked for by a thread of its own, since capture's thread can be busy with one transaction for minutes.
  */
 final class WriterLock implements AutoCloseable {
     private static final int WAIT_SECONDS = 5;

@@ -5,8 +5,9 @@ import multimed.capture.Verdict.AsXaPrepare;
 import multimed.gtid.Gtid;
 
 /**
- * Writes XA transactions into the log. XA PREPARE brings the changes, and becomes an empty transaction; XA COMMIT comes without them and is
- * written with the changes that were kept, or that are read from the binlog again. Must never: write another transaction's changes.
+ * Writes XA transactions into the log. XA PREPARE brings the changes, and becomes an empty transaction; XA COMMIT comes without
+ * them and is written with the changes that were kept, or that are read from the binlog again. Must never: write another
+ * transaction's changes.
  */
 final class XaWriter {
     private final PreparedTransactions prepared;

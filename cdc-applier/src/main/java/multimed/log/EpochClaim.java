@@ -4,15 +4,15 @@ import multimed.gtid.GtidSet;
 import multimed.log.LogTail.State;
 
 /**
- * An epoch that a capture says it starts, and what it knows to lie before it. Pure. Must never: hold while the log before the start has a higher
- * epoch, or a transaction that the set lacks.
+ * An epoch that a capture wants to start, and the transactions that it knows to lie before it. Pure. Must never: hold while the log
+ * before the start has a higher epoch, or a transaction that the set lacks.
  */
 public record EpochClaim(long number, GtidSet set) {
     public static EpochClaim after(State tail, GtidSet set) {
         return new EpochClaim(EpochNumber.above(tail.epoch()), set);
     }
 
-    /** @param before the log before the place where the start of this epoch lies */
+    /** @param before the log's state before this epoch's start */
     public boolean holds(State before) {
         return before.epoch() < number && (before.set() == null || set.containsAll(before.set()));
     }

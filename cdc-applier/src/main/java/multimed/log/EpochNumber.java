@@ -3,9 +3,9 @@ package multimed.log;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Numbers of epochs: unique, so that of two captures that start together readers follow one and the same. Seconds since 1970, then 20 random bits,
- * the nonce of the writer. By the seconds a topic that was created anew begins above what its readers know from the old one; numbers of
- * the old format (1, 2, 3 …) lie below all of these. A double, as metrics have it, holds them exactly.
+ * Numbers of epochs: unique, so that of two captures that start together readers follow one and the same. Seconds since 1970, then
+ * 20 random bits, the nonce of the writer. By the seconds a topic that was created anew begins above what its readers know from the
+ * old one; numbers of the old format (1, 2, 3 …) lie below all of these. A double, as metrics have it, holds them exactly.
  */
 final class EpochNumber {
     private static final int NONCE_BITS = 20;

@@ -8,7 +8,8 @@ import org.apache.kafka.common.security.auth.SecurityProtocol;
 import org.apache.kafka.common.security.plain.PlainLoginModule;
 
 /**
- * The log's broker and the account that this process has there; no account where the broker asks for none. Must never: print the password.
+ * The log's broker and the account that this process has there; no account where the broker asks for none. Must never: print the
+ * password.
  *
  * @param bootstrap host:port[,host:port…]
  * @param user null: without authentication

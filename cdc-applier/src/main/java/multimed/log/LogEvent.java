@@ -8,7 +8,7 @@ import multimed.log.proto.LogRecord;
 public sealed interface LogEvent {
 
     /**
-     * A capture run (re)states the prefix of the master's history that lies before this place. A satellite that has applied
+     * A capture run (re)states the prefix of the master's history that lies before this record. A satellite that has applied
      * all before it and lacks a GTID of {@code before} can't get that from the log.
      */
     record EpochStarted(long epoch, GtidSet before, String serverUuid, long offset) implements LogEvent {}
@@ -24,8 +24,8 @@ public sealed interface LogEvent {
     record Part(Gtid gtid, Gtid previous, LogRecord record, boolean first, boolean last, long offset) implements LogEvent {}
 
     /**
-     * The epoch does not keep its contract at this record (a gap, a chunk out of order, unreadable bytes). Nothing of it counts from here on:
-     * an {@link EpochStarted} says where the log goes on.
+     * The epoch does not keep its contract at this record (a gap, a chunk out of order, unreadable bytes). Nothing of it counts
+     * from here on: an {@link EpochStarted} says where the log goes on.
      */
     record Broken(String what, long offset) implements LogEvent {}
 

@@ -12,13 +12,17 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * In: the log. Out: where it ends. Must never: count a transaction whose last chunk is missing, one of a replaced capture, or one behind a
- * place where its epoch is broken: the next epoch goes on from before that place, and readers wait there for it. Reads backwards in growing steps until it finds the start of the highest epoch that it saw; capture repeats that at intervals.
+ * In: the log. Out: its state at an offset: the highest epoch, and the transactions that count. Must never: count a transaction
+ * whose last chunk is missing, one of a replaced capture, or one after the record where its epoch is broken: the next epoch goes on
+ * from before that record, and readers wait for it.
+ *
+ * <p>Reads backwards in growing steps until it finds the start of the highest epoch that it saw; capture repeats that start at
+ * intervals.
  */
 public final class LogTail implements AutoCloseable {
     private static final int FIRST_STEP = 1000;
     private static final Duration POLL = Duration.ofMillis(500);
-    private static final long PATIENCE_NANOS = Duration.ofSeconds(30).toNanos();
+    private static final long READ_TIMEOUT_NANOS = Duration.ofSeconds(30).toNanos();
 
     /**
      * The state before {@code end}.
@@ -71,15 +75,15 @@ public final class LogTail implements AutoCloseable {
                 return replay(scan.proven >= 0 ? scan.proven : scan.first, end, scan.epoch);
             }
             if (from == begin) {
-                // What has expired may have had any epoch, but each took an offset; readers ignore a lower one for ever.
+                // An expired record may have had any epoch up to the end offset, as epochs were once counted; readers ignore lower ones.
                 return new State(Math.max(scan.epoch, end), null, end, null);
             }
         }
     }
 
     /**
-     * Highest epoch anywhere in a range of offsets, the first place where an epoch says that it starts, and the last whose word counts: a
-     * transaction of its own has followed. A capture can have ended before it corrected a start that lacks what stands before it.
+     * Of a range of offsets: the highest epoch, the first epoch start, and the last that a transaction of its epoch follows. Only
+     * such a start is proven: a capture can end before it corrects a start that lacks transactions before it.
      */
     private static final class Scan {
         long epoch;
@@ -168,7 +172,7 @@ public final class LogTail implements AutoCloseable {
         @Override
         public void forEach(long from, long end, Visitor visitor) {
             consumer.seek(partition, from);
-            long deadline = System.nanoTime() + PATIENCE_NANOS;
+            long deadline = System.nanoTime() + READ_TIMEOUT_NANOS;
             while (consumer.position(partition) < end) {
                 var records = consumer.poll(POLL);
                 for (ConsumerRecord<byte[], byte[]> record : records) {
@@ -177,7 +181,7 @@ public final class LogTail implements AutoCloseable {
                     }
                 }
                 if (!records.isEmpty()) {
-                    deadline = System.nanoTime() + PATIENCE_NANOS;
+                    deadline = System.nanoTime() + READ_TIMEOUT_NANOS;
                 } else if (System.nanoTime() > deadline) {
                     throw new IllegalStateException("the log does not deliver offset " + consumer.position(partition));
                 }

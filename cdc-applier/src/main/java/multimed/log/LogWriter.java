@@ -24,14 +24,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * In: records in order. Out: the same records in the log, in order, none lost: after the first failure nothing more is sent or accepted,
- * and {@link #check()} throws. Sends without waiting; one thread calls, Kafka's own thread reports.
+ * In: records in order. Out: the same records in the log, in order, none lost: after the first failure nothing more is sent or
+ * accepted, and {@link #check()} throws. Sends without waiting; one thread calls, Kafka's own thread reports.
  *
  * <p>Left to itself, Kafka's producer goes on with the next batch after one that has expired. So the callback of the first failure
- * closes it, on its own thread and before its next round. What that round has on the way already follows the expired batch by sequence
- * number, and the broker refuses it where that batch is missing; the epoch's start, which was waited for, made the broker know the numbers.
+ * closes it, on its own thread and before its next round. What that round has on the way already follows the expired batch by
+ * sequence number, and the broker refuses it where that batch is missing; the epoch's start, which was waited for, made the broker
+ * know the numbers.
  *
- * <p>While capture is alone, the offsets of its records follow each other. A step says that somebody else wrote: see
+ * <p>While this is the only writer, the offsets of its records follow each other. A gap shows that another capture wrote: see
  * {@link #intruder()}.
  */
 public final class LogWriter implements AutoCloseable {
@@ -170,7 +171,10 @@ public final class LogWriter implements AutoCloseable {
         }
     }
 
-    /** Throws if the broker refuses this writer's account, too. Kafka's producer says so only in a metric while it has nothing to send. */
+    /**
+     * Throws if the broker refuses this writer's account, too. Kafka's producer says so only in a metric while it has nothing to
+     * send.
+     */
     public void checkAccount() {
         boolean refused = producer.metrics().values().stream()
                 .anyMatch(m -> m.metricName().name().equals(REFUSALS) && m.metricValue() instanceof Double count && count > 0);

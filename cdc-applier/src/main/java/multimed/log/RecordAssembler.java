@@ -15,26 +15,28 @@ import multimed.log.proto.Raw;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
- * In: the log's records, one by one, in offset order from any offset. Out: {@link LogEvent}s. Pure: no I/O, no clock.
- * Must never: let a record of a replaced capture through, join chunks of different transactions, or hide a gap.
+ * In: the log's records, one by one, in offset order from any offset. Out: {@link LogEvent}s. Pure: no I/O, no clock. Must never:
+ * let a record of a replaced capture through, join chunks of different transactions, or hide a gap.
  *
- * <p>Holds at most one binlog event that was cut over several records, with its table map. A reader that starts in the middle of a transaction
- * gets nothing of it: its first chunks are missing, so it starts with the next one.
+ * <p>Holds at most one binlog event that was cut over several records, with its table map. A reader that starts in the middle of a
+ * transaction gets nothing of it: its first chunks are missing, so it starts with the next one.
  *
- * <p>An epoch ends at the first record that can't stand where it stands: the rest of it is ignored up to the next start of an epoch that
- * is not lower. The capture that comes next goes on from what lies before that record.
+ * <p>An epoch ends at the first record that can't stand where it stands: the rest of it is ignored up to the next start of an epoch
+ * that is not lower. The capture that comes next goes on from what lies before that record.
  */
 public final class RecordAssembler {
     private long epoch;
     private Gtid last;
-    /** Of the epoch's start, while no transaction has come since. */
+    /** The set that the epoch's start names; used while no transaction has come since. */
     private GtidSet before;
     private Gtid open;
     private int nextChunk;
     private boolean partGiven;
     private final List<ByteString> cut = new ArrayList<>();
     private boolean started;
-    /** An epoch was seen to follow another, so that the one in force is known; a reader may have begun among records of a replaced capture. */
+    /**
+     * The start of a higher epoch was seen, so that the epoch in force is known. Before that, records can be of a replaced capture.
+     */
     private boolean certain;
     private boolean broken;
 
@@ -121,7 +123,7 @@ public final class RecordAssembler {
         return events;
     }
 
-    /** What came so far was a replaced capture's; the epoch that holds started before this reader's first record. */
+    /** The records so far were a replaced capture's; the epoch in force started before this reader's first record. */
     private List<LogEvent> beginAnew() {
         List<LogEvent> events = abandoned();
         close();
@@ -160,7 +162,7 @@ public final class RecordAssembler {
             throw new LogBrokenException("offset " + offset + ": " + gtid + " starts inside " + open);
         }
         Gtid previous = record.getPreviousGtid().isEmpty() ? null : gtid(record.getPreviousGtid(), offset);
-        if (previous != null && !stands(previous)) {
+        if (previous != null && !isLast(previous)) {
             throw new LogBrokenException("offset " + offset + ": " + gtid + " follows " + previous + " but stands after "
                     + (last != null ? last : "the epoch's start"));
         }
@@ -170,8 +172,8 @@ public final class RecordAssembler {
         partGiven = false;
     }
 
-    /** Whether this transaction is the one before here, as far as the reader knows. */
-    private boolean stands(Gtid previous) {
+    /** Whether this transaction is the last one before, as far as the reader knows. */
+    private boolean isLast(Gtid previous) {
         return last != null ? last.equals(previous) : before == null || before.contains(previous);
     }
 

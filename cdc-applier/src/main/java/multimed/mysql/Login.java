@@ -19,7 +19,10 @@ import javax.crypto.Cipher;
 final class Login {
     private static final String PLUGIN = "caching_sha2_password";
     private static final int NONCE = 20;
-    /** PROTOCOL_41, FOUND_ROWS, LONG_FLAG, TRANSACTIONS, SECURE_CONNECTION, MULTI_STATEMENTS, MULTI_RESULTS, PLUGIN_AUTH, CONNECT_ATTRS, DEPRECATE_EOF. */
+    /**
+     * PROTOCOL_41, FOUND_ROWS, LONG_FLAG, TRANSACTIONS, SECURE_CONNECTION, MULTI_STATEMENTS, MULTI_RESULTS, PLUGIN_AUTH,
+     * CONNECT_ATTRS, DEPRECATE_EOF.
+     */
     private static final int CAPABILITIES = 0x200 | 0x2 | 0x4 | 0x2000 | 0x8000 | 0x10000 | 0x20000 | 0x80000 | 0x100000 | 0x1000000;
     private static final int UTF8MB4_0900_AI_CI = 255;
     private static final int MORE_DATA = 0x01;

@@ -5,8 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * In: a statement's bytes. Out: its words in upper case, outside of quotes and comments; what stands in a versioned comment counts, since
- * some server executes it. Pure. Must never: leave out a word that MySQL would read; a word too many does no harm.
+ * In: a statement's bytes. Out: its words in upper case, outside of quotes and comments; what stands in a versioned comment counts,
+ * since some server executes it. Pure. Must never: leave out a word that MySQL would read; a word too many does no harm.
  */
 public final class SqlWords {
     private SqlWords() {}

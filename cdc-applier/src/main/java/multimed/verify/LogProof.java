@@ -12,9 +12,9 @@ import multimed.log.RecordAssembler;
 import multimed.log.proto.LogRecord;
 
 /**
- * In: the log's records from its beginning. Out: the first place where it breaks its contract, if any, and the transactions behind its
- * first epoch start, each told once and in order to whoever listens. Pure. Must never: take a transaction for complete whose last chunk
- * is missing, or hide what an epoch start left out. Memory: sets of GTIDs, and one event that was cut.
+ * In: the log's records from its beginning. Out: the first place where it breaks its contract, if any, and the transactions behind
+ * its first epoch start, each told once and in order to whoever listens. Pure. Must never: take a transaction for complete whose
+ * last chunk is missing, or hide what an epoch start left out. Memory: sets of GTIDs, and one event that was cut.
  */
 final class LogProof {
     /** What a reader of the log learns, in order. */
@@ -152,7 +152,7 @@ final class LogProof {
         return set;
     }
 
-    /** Where the log breaks its contract; null if nowhere, or if readers go on with an epoch that started behind that place. */
+    /** Where the log breaks its contract; null if nowhere, or if readers go on with an epoch that started after it. */
     String difference() {
         return difference == null ? broken : difference;
     }

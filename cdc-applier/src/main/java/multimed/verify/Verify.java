@@ -24,14 +24,15 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.KafkaException;
 
 /**
- * Entry point of {@code cdc-applier verify}: proves on a running system that the log has every GTID of the master once and in commit
- * order, and that each satellite's set is a prefix of it. Reads only. First the satellites' sets are taken, then the master's, then the
- * log is read until it has that, so that writes may go on meanwhile. Prints one line per check; exit status 0 all hold, 1 something
- * differs, 2 could not be proven (out of reach, or the log does not get there in time). Must never: pass what it has not seen.
+ * Entry point of {@code cdc-applier verify}: proves on a running system that the log has every GTID of the master once and in
+ * commit order, and that each satellite's set is a prefix of it. Reads only. First the satellites' sets are taken, then the
+ * master's, then the log is read until it has that, so that writes may go on meanwhile. Prints one line per check; exit status 0
+ * all hold, 1 something differs, 2 could not be proven (out of reach, or the log does not get there in time). Must never: pass what
+ * it has not seen.
  */
 public final class Verify {
     private static final Duration POLL = Duration.ofMillis(500);
-    private static final long PATIENCE_NANOS = Duration.ofSeconds(30).toNanos();
+    private static final long READ_TIMEOUT_NANOS = Duration.ofSeconds(30).toNanos();
     private static final long AHEAD_MS = 5000;
     private static final int LOGINS = 3;
     /** Asked several times; one that hangs must not hold the proof up for minutes. */
@@ -103,7 +104,7 @@ public final class Verify {
         return String.valueOf(e.getMessage()).lines().findFirst().orElse("");
     }
 
-    /** A JVM that has just started on a busy machine can be too slow for a server's patience with a login. */
+    /** On a busy machine a JVM that has just started can take longer for a login than the server's connect_timeout. */
     private static <T> T connected(Callable<T> login) throws Exception {
         for (int i = 1;; i++) {
             try {
@@ -146,7 +147,7 @@ public final class Verify {
         try (KafkaConsumer<byte[], byte[]> consumer = LogTopic.consumer(config.log(), config.topic())) {
             long end = consumer.endOffsets(List.of(partition)).get(partition);
             consumer.seek(partition, consumer.beginningOffsets(List.of(partition)).get(partition));
-            long deadline = System.nanoTime() + Math.max(timeoutNanos, PATIENCE_NANOS);
+            long deadline = System.nanoTime() + Math.max(timeoutNanos, READ_TIMEOUT_NANOS);
             while (!decided(log, order, target) && System.nanoTime() < deadline) {
                 boolean old = consumer.position(partition) < end;
                 if (!old && log.difference() != null) {

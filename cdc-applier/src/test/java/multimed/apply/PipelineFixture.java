@@ -28,7 +28,7 @@ final class PipelineFixture implements AutoCloseable, PipelineListener {
         List<PipelineSession> sessions = new ArrayList<>();
         try (SatelliteSession owner = connector.open()) {
             for (int i = 0; i < count; i++) {
-                sessions.add(connector.openBeside(owner));
+                sessions.add(connector.openParallel(owner));
             }
         }
         pipeline = new Pipeline(sessions, config, new RowFilter(0), this, connector::waitsForLock);

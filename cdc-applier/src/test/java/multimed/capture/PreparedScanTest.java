@@ -15,7 +15,7 @@ import java.util.concurrent.TimeoutException;
 import multimed.binlog.BinlogEvent;
 import multimed.binlog.BinlogReader;
 import multimed.binlog.EventType;
-import multimed.capture.PreparedPositions.Place;
+import multimed.capture.PreparedPositions.Position;
 import multimed.gtid.Gtid;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
@@ -96,11 +96,11 @@ class PreparedScanTest {
                     .putInt(length).putInt(position).putShort((short) 0).put(body).array()));
         }
 
-        Place search(String xid, Gtid decision, long deadline) throws Exception {
+        Position search(String xid, Gtid decision, long deadline) throws Exception {
             return PreparedPositions.<Exception>search(xid, List.copyOf(files.keySet()), name -> {
                 PreparedScan scan = new PreparedScan(name, decision, deadline);
                 feed(scan, files.get(name));
-                return scan.places();
+                return scan.positions();
             }).get(xid);
         }
 
@@ -124,10 +124,10 @@ class PreparedScanTest {
     @Property
     void a_commit_finds_its_own_preparation_in_whatever_file_it_is(@ForAll("actions") List<Action> actions) throws Exception {
         Binlog binlog = new Binlog();
-        Map<String, Place> prepared = new HashMap<>();
+        Map<String, Position> prepared = new HashMap<>();
         for (Action each : actions) {
             boolean undecided = prepared.containsKey(each.xid());
-            Place here = new Place(binlog.file, binlog.position);
+            Position here = new Position(binlog.file, binlog.position);
             switch (each.step()) {
                 case NEW_FILE -> binlog.newFile();
                 case ROWS -> binlog.play(each);

@@ -27,21 +27,21 @@ public final class SqlBuffer {
     }
 
     public SqlBuffer add(byte[] more) {
-        room(more.length);
+        ensureCapacity(more.length);
         System.arraycopy(more, 0, bytes, length, more.length);
         length += more.length;
         return this;
     }
 
     public SqlBuffer add(SqlBuffer more) {
-        room(more.length);
+        ensureCapacity(more.length);
         System.arraycopy(more.bytes, 0, bytes, length, more.length);
         length += more.length;
         return this;
     }
 
     public SqlBuffer add(char ascii) {
-        room(1);
+        ensureCapacity(1);
         bytes[length++] = (byte) ascii;
         return this;
     }
@@ -54,7 +54,7 @@ public final class SqlBuffer {
     /** 'value', any bytes. */
     SqlBuffer addQuoted(ByteString value) {
         int size = value.size();
-        room(2L * size + 2);
+        ensureCapacity(2L * size + 2);
         bytes[length++] = '\'';
         value.copyTo(bytes, length);
         int quotes = countQuotes(length, length + size);
@@ -91,7 +91,7 @@ public final class SqlBuffer {
         }
     }
 
-    private void room(long more) {
+    private void ensureCapacity(long more) {
         long needed = length + more;
         if (needed > Integer.MAX_VALUE - 8) {
             throw new IllegalArgumentException("a statement of more than 2 GiB");

@@ -13,7 +13,10 @@ final class DebeziumEngines {
 
     private DebeziumEngines() {}
 
-    /** Calls {@code handler} on the thread that runs it, in order; {@code ended} once when it stops, with the error if there was one. */
+    /**
+     * Calls {@code handler} on the thread that runs it, in order; {@code ended} once when it stops, with the error if there was
+     * one.
+     */
     static DebeziumTask create(MasterAccess access, Consumer<SourceRecord> handler, Consumer<Throwable> ended) {
         return new DebeziumTask(settings(access), handler, ended);
     }
@@ -41,7 +44,20 @@ final class DebeziumEngines {
         p.put("provide.transaction.metadata", "true");
         p.put("tombstones.on.delete", "false");
         p.put("extended.headers.enabled", "false");
-        // Exact values or an error, never an adjusted one.
+        exactValues(p);
+        // Capture restarts it.
+        p.put("errors.max.retries", "0");
+        p.put("connect.keep.alive", "false");
+        // poll() returns when a batch is full or the interval is over: one event per batch means at once.
+        p.put("max.batch.size", "1");
+        p.put("max.queue.size", "4096");
+        p.put("max.queue.size.in.bytes", Long.toString(64L * 1024 * 1024));
+        p.put("poll.interval.ms", "500");
+        return p;
+    }
+
+    /** Exact values or an error, never an adjusted one. */
+    private static void exactValues(Map<String, String> p) {
         p.put("decimal.handling.mode", "string");
         p.put("bigint.unsigned.handling.mode", "long");
         p.put("time.precision.mode", "adaptive_time_microseconds");
@@ -52,14 +68,5 @@ final class DebeziumEngines {
         p.put("event.processing.failure.handling.mode", "fail");
         p.put("converters", "booleans");
         p.put("booleans.type", WholeBooleans.class.getName());
-        // Capture restarts it.
-        p.put("errors.max.retries", "0");
-        p.put("connect.keep.alive", "false");
-        // poll() returns when a batch is full or the interval is over: one event per batch means at once.
-        p.put("max.batch.size", "1");
-        p.put("max.queue.size", "4096");
-        p.put("max.queue.size.in.bytes", Long.toString(64L * 1024 * 1024));
-        p.put("poll.interval.ms", "500");
-        return p;
     }
 }

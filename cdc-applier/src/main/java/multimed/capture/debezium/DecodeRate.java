@@ -8,8 +8,8 @@ import org.apache.kafka.connect.data.Struct;
 import org.apache.kafka.connect.source.SourceRecord;
 
 /**
- * Entry point of {@code cdc-applier decode}: Debezium's engine alone, as capture runs it, with nothing behind it; the yardstick for
- * capture. In: capture's settings. Out: {@code ready}, then once a second the rows decoded so far and the seconds that took, pauses
+ * Entry point of {@code cdc-applier decode}: Debezium's engine alone, as capture runs it, without the log; capture is compared
+ * with it. In: capture's settings. Out: {@code ready}, then once a second the rows decoded so far and the seconds that took, pauses
  * between loads left out, on standard output, until it is killed. Must never: write anywhere.
  */
 public final class DecodeRate {

@@ -5,8 +5,9 @@ import io.debezium.relational.history.HistoryRecord;
 import java.util.function.Consumer;
 
 /**
- * Debezium's schema history, of which nothing is kept. It reads the history back only when it starts from a stored offset; here every run
- * starts without one and reads the tables' schemas from the master. Debezium's own history in memory grows with every DDL.
+ * Debezium's schema history, of which nothing is kept. It reads the history back only when it starts from a stored offset; here
+ * every run starts without one and reads the tables' schemas from the master. Debezium's own history in memory grows with every
+ * DDL.
  */
 public final class NoSchemaHistory extends AbstractSchemaHistory {
     @Override

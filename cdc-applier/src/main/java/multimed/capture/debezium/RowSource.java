@@ -16,7 +16,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Keeps a Debezium engine running for capture: starts a new one, with growing pauses, when the old one failed, was late, was
- * spoiled by a DDL, or was stopped because capture fell behind. In: what capture passes by. Out: decoded rows. Used by capture's thread only.
+ * spoiled by a DDL, or was stopped because capture fell behind. In: how far capture is. Out: decoded rows. Used by capture's thread
+ * only.
  */
 public final class RowSource implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(RowSource.class);
@@ -45,8 +46,9 @@ public final class RowSource implements AutoCloseable {
     }
 
     /**
-     * Capture has reached the master's present. Only then is Debezium of use: it starts from there. It also keeps it away from what
-     * lies behind: a row that is too large for both of them in memory goes through the binlog reader alone after a restart.
+     * Capture has caught up with the master. Only then is Debezium of use: it starts from the master's current position. After a
+     * restart, older events go through the binlog reader alone, so that a row too large for both of them in memory does not end
+     * capture again.
      */
     public void caughtUp() {
         caughtUp = true;
@@ -54,8 +56,8 @@ public final class RowSource implements AutoCloseable {
     }
 
     /**
-     * Capture is behind the master. Debezium decodes a fraction of what the binlog reader can pass on: without it capture gets there several
-     * times as fast, and Debezium would start from there anyway. Growing pauses keep it from doing so over and over under overload.
+     * Capture is behind the master. Debezium decodes a fraction of what the binlog reader can pass on: without it capture catches
+     * up several times as fast, and Debezium then starts from the current position. Growing pauses limit restarts under overload.
      */
     public void behind() {
         caughtUp = false;
