@@ -1,4 +1,4 @@
-# Multimed for MySQL: every task an operator or CI has. Settings are in .env; a variable given to make wins.
+# Multimed for MySQL: every task an operator or CI has. Settings: .env.example; a variable given to make wins.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Variables given on the command line reach the scripts through the environment.
@@ -18,10 +18,10 @@ up: ## start the stack (SATELLITES=n for more than two); installs and builds wha
 stop: ## stop the stack, keep its data
 	@docker compose --profile '*' stop
 
-down: ## remove the stack and leave nothing behind: containers, networks, ALL DATA, secrets
+down: ## remove the stack: containers, networks, ALL DATA, secrets; asks before (YES=1: does not ask)
 	@bin/down
 
-status: ## print the servers as the gate sees them
+status: ## print the servers as the gate sees them, as a table (JSON=1: as JSON)
 	@bin/status
 
 layout: ## print and write the layout of cores and satellites

@@ -24,7 +24,7 @@ remove() {
   mkdir -p "$bench_state"
   [[ -e $OVERRIDE_FILE ]] || echo 'services: {}' > "$OVERRIDE_FILE"
   wake
-  bin/down > "$bench_state/down.log" 2>&1 || {
+  YES=1 bin/down > "$bench_state/down.log" 2>&1 || {
     say 'removing the stack failed:'
     tail -n 20 "$bench_state/down.log" >&2
     return 1

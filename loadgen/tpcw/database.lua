@@ -19,16 +19,13 @@ local LOST = { [2006] = true, [2011] = true, [2013] = true, [2055] = true }
 
 -- settings: {split = "auto" or "single", prepared = boolean, session_sql = statement or ""}
 function database.new(connection, settings)
-   local self = setmetatable(
-      {
-         connection = connection,
-         begins = BEGIN[settings.split],
-         prepared = settings.prepared,
-         session_sql = settings.session_sql,
-         ready = {},
-      },
-      database
-   )
+   local self = setmetatable({
+      connection = connection,
+      begins = BEGIN[settings.split],
+      prepared = settings.prepared,
+      session_sql = settings.session_sql,
+      ready = {},
+   }, database)
    session.begin(connection, self.session_sql)
    return self
 end

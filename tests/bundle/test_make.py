@@ -1,5 +1,6 @@
 """What `make` offers, and what it refuses."""
 
+import json
 import re
 
 from support import compose as containers
@@ -29,3 +30,24 @@ def test_user_names_every_mistake_at_once(stack):
     for each in ("NAME=multimed_gate", "DB=mysql", "/no/such"):
         assert each in done.stderr
     assert "64" in done.stderr
+
+
+def test_down_deletes_nothing_unless_somebody_says_so(stack):
+    done = containers.run("make", "-s", "down", check=False, env={"YES": ""})
+    assert done.returncode != 0 and "YES=1" in done.stderr and "64" in done.stderr
+    asked = containers.run("script", "-qec", "make -s down", "/dev/null", check=False, input="no\n", env={"YES": ""})
+    assert "nothing was removed" in asked.stdout
+    assert containers.compose("ps", "-q", "master").stdout
+
+
+def test_status_is_a_table_for_people_and_json_for_programs(stack):
+    table = containers.run("make", "-s", "status").stdout.splitlines()
+    servers = json.loads(containers.run("make", "-s", "status", env={"JSON": "1"}).stdout)
+    assert table[0].startswith("master up; ")
+    assert table[1].split()[:4] == ["server", "state", "lag", "reads"]
+    assert [row.split()[:2] for row in table[2:]] == [[s["name"], s["state"]] for s in servers]
+
+
+def test_status_of_a_gate_that_is_not_there_says_so():
+    done = containers.run("make", "-s", "status", check=False, env={"STATUS_PORT": "1"})
+    assert done.returncode != 0 and "does not answer on http://127.0.0.1:1 " in done.stderr
