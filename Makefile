@@ -1,4 +1,4 @@
-# Multimed for MySQL: every task an operator or CI has. Settings are in .env; a variable given to make wins.
+# Multimed for MySQL: every task an operator or CI has. Settings: .env.example; a variable given to make wins.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Variables given on the command line reach the scripts through the environment.

@@ -1,5 +1,5 @@
 # Functions that the host scripts share. Sourced; expects `me` to name the script.
-# Comes in: .env, this machine's apt sources. Goes out: exported settings, installed Debian packages, messages on stderr.
+# Comes in: .env, .env.example, this machine's apt sources. Goes out: exported settings, installed Debian packages, messages on stderr.
 # shellcheck shell=bash disable=SC2034,SC2154
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -12,14 +12,25 @@ die() {
 }
 need_root() { [[ $(id -u) == 0 ]] || die "cannot $1 without root"; }
 
-# load_env: the settings of .env, without overriding what the environment says.
+# load_env: the settings of .env where there is one, then the defaults, which .env.example lists behind a #; none overrides what the environment says.
 load_env() {
   local name value
   while IFS='=' read -r name value; do
     [[ $name =~ ^[A-Z][A-Z0-9_]*$ ]] || continue
     [[ -n ${!name+set} ]] || export "$name=$value"
-  done < "$root/.env"
+  done < <(
+    [[ ! -e $root/.env ]] || awk 1 "$root/.env"
+    sed -n 's/^#\([A-Z]\)/\1/p' "$root/.env.example"
+  )
+  # As Compose has it: from the repository's root.
+  [[ $SECRETS_DIR == /* ]] || SECRETS_DIR=$root/${SECRETS_DIR#./}
 }
+
+# setting NAME: its value; .env.example lists them.
+setting() (
+  load_env
+  printf '%s\n' "${!1:-}"
+)
 
 # apt_get ARGUMENT...: one at a time, since `make test` installs in the background too; waits for whoever else installs.
 # A mirror can be older than its index's own expiry date, hence that option.

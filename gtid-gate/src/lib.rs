@@ -27,3 +27,6 @@ pub mod ops;
 pub mod protocol;
 pub mod session;
 pub mod sql;
+
+#[cfg(test)]
+mod test_support;

@@ -81,8 +81,9 @@ fn uses() -> BTreeMap<File, Used> {
             .map_or(name.clone(), str::to_owned)
     };
     let names: BTreeSet<File> = files.iter().map(|path| name(path)).collect();
+    let no_room = ["lib", "main", "test_support"];
     let is_code =
-        |n: &str| n != "lib" && n != "main" && !n.ends_with("tests") && !n.contains("/tests/");
+        |n: &str| !no_room.contains(&n) && !n.ends_with("tests") && !n.contains("/tests/");
     files
         .iter()
         .map(|path| (name(path), path))

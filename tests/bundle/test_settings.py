@@ -6,7 +6,7 @@ import pytest
 
 from support import compose as containers
 
-VERSION = containers.run("bash", "-c", "sed -n 's/^MULTIMED_VERSION=//p' .env").stdout.strip()
+VERSION = containers.setting("MULTIMED_VERSION")
 
 
 def tag(image):

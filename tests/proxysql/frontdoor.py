@@ -39,13 +39,8 @@ def until(condition, seconds, what):
 
 
 def setting(name):
-    """A setting of the stack: of the environment, else of the repository's .env, else None."""
-    if name in os.environ:
-        return os.environ[name]
-    for line in (ROOT / ".env").read_text().splitlines() if (ROOT / ".env").exists() else []:
-        if line.startswith(f"{name}="):
-            return line.partition("=")[2]
-    return None
+    """A setting of the stack: of the environment, of .env, or its default."""
+    return run("bash", "-euc", '. "$0/bin/lib.sh"; setting "$1"', str(ROOT), name).stdout.strip()
 
 
 def image(component):

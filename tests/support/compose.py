@@ -32,6 +32,11 @@ def run(*command, input=None, check=True, timeout=300, env=None):
     return done
 
 
+def setting(name):
+    """A setting's value: of the environment, of .env, or its default."""
+    return run("bash", "-euc", '. bin/lib.sh; setting "$0"', name).stdout.strip()
+
+
 def compose(*arguments, **options):
     return run("docker", "compose", *arguments, **options)
 

@@ -543,3 +543,6 @@ async fn more_data(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

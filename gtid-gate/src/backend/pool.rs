@@ -234,3 +234,6 @@ fn best<C: Pooled>(idle: &[Idle<C>], wanted: &Wanted<'_>) -> Option<usize> {
 fn close<C: Pooled>(idle: Idle<C>) {
     tokio::spawn(idle.backend.close());
 }
+
+#[cfg(test)]
+mod tests;

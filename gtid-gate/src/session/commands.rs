@@ -82,7 +82,7 @@ impl Session {
         };
         self.ask_for_own_status(&known, &mut request.payload, text_at);
         let work = Work::Query { request, text_at };
-        self.route(&known, work).await
+        self.run_statement(&known, work).await
     }
 
     /// A COM_QUERY, and where its text begins; gathered if what comes before that is longer than 16 MiB.
@@ -235,7 +235,7 @@ impl Session {
             self.ask_computed().await?;
         }
         let wants_cursor = execution.wants_cursor();
-        self.route(&known, Work::Execute(execution)).await?;
+        self.run_statement(&known, Work::Execute(execution)).await?;
         let opened = self.last_status & STATUS_CURSOR_EXISTS != 0;
         let server = self.state.before.server();
         self.statements

@@ -342,7 +342,7 @@ impl Session {
         self.answered_by(server, &backend.incarnation, Told::Data);
         match failed {
             Failed::Relay(RelayError::ClientGone | RelayError::Killed) => Fault::Gone,
-            Failed::Client(error) => Fault::from(error),
+            Failed::Client(error) | Failed::Relay(RelayError::Client(error)) => Fault::from(error),
             Failed::Relay(RelayError::Cut { fits: false, .. }) => Fault::Gone,
             Failed::Relay(RelayError::NothingSent(BackendError::Sql(error))) => {
                 self.satellite_lost(server.id);

@@ -9,7 +9,7 @@ use crate::backend::{Backend, Permit, Role};
 use crate::clients::registry::Entry;
 use crate::common::signals::{KILLED, LOST};
 use crate::protocol::codec::Conn;
-use crate::protocol::error::{BackendError, SqlError};
+use crate::protocol::error::{BackendError, PacketError, SqlError};
 use crate::protocol::response::{First, Response, Step};
 use bytes::Buf;
 use std::future::poll_fn;
@@ -42,6 +42,8 @@ pub enum RelayError {
     },
     /// The satellite refused, with this error, what the master may not refuse; the client has got nothing.
     Refused(u16),
+    /// The client stopped in the middle of a file, or what it sent is no file.
+    Client(PacketError),
     ClientGone,
     Killed,
 }
@@ -192,7 +194,7 @@ async fn without_turn_when_slow(
 
 async fn infile_failed(backend: &mut Backend, error: SendError) -> RelayError {
     match error {
-        SendError::Client(_) => RelayError::ClientGone,
+        SendError::Client(error) => RelayError::Client(error),
         SendError::Server(error) => RelayError::Cut {
             error: last_words(&mut backend.conn, error).await,
             fits: true,

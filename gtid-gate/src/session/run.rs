@@ -301,7 +301,7 @@ impl Session {
             },
             Failed::Relay(RelayError::Refused(_)) => Fault::Sql(SqlError::read_only_transaction()),
             Failed::Relay(RelayError::ClientGone | RelayError::Killed) => Fault::Gone,
-            Failed::Client(error) => Fault::from(error),
+            Failed::Client(error) | Failed::Relay(RelayError::Client(error)) => Fault::from(error),
             Failed::Prepare(error) => Fault::Sql(error),
         }
     }

@@ -211,6 +211,17 @@ impl State {
         self.serializable || self.next.serializable
     }
 
+    /// Whether the next transaction, or a statement on its own, may run on a satellite if it only reads.
+    pub fn satellites_allowed(&self) -> bool {
+        let tied = self.sticky.is_some() || self.reads_differently;
+        !tied && !self.must_serialize() && !self.in_system_schema()
+    }
+
+    /// A read outside a transaction: not if autocommit is off and it would begin a read-write one.
+    pub fn may_read_alone(&self) -> bool {
+        self.satellites_allowed() && (self.autocommit || self.declared_read_only())
+    }
+
     pub fn depends_on_master(&self) -> bool {
         let held = self.sticky.is_some() || self.user_variables || !self.computed.is_empty();
         held || self.tx == Tx::OnMaster

@@ -1,6 +1,7 @@
 //! What a client has sent and nobody has read never becomes a command.
 
 use super::streams::*;
+use crate::net::timeouts::Defaults;
 use crate::protocol::wire::MAX_PAYLOAD;
 use crate::session::commands::COM_STMT_EXECUTE;
 use crate::session::long_data::COM_STMT_SEND_LONG_DATA;
@@ -266,4 +267,26 @@ async fn a_file_that_the_master_refuses_while_it_comes_ends_with_the_master_s_er
     server.await.unwrap();
     let said = running.leave().await;
     assert_eq!(said.iter().map(|p| code(p)).collect::<Vec<_>>(), [1153]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_stops_within_a_file_is_told_of_net_read_timeout() {
+    let shared = shared(&[]);
+    let mut parts = None;
+    let mut running = run(&shared, PIPE, |s| {
+        parts = Some((master(&shared, s, PIPE), s.client.timeouts.clone()));
+    });
+    running.answer().await;
+    let (mut far, timeouts) = parts.unwrap();
+    timeouts.set("net_read_timeout", "1", &Defaults::default());
+    running
+        .send(&packet(0, b"\x03LOAD DATA LOCAL INFILE 'f' INTO TABLE t"))
+        .await;
+    read_packet(&mut far).await;
+    far.write_all(&packet(1, b"\xfbf")).await.unwrap();
+    assert_eq!(running.answer().await, b"\xfbf");
+    let half = &packet(2, &[b'x'; 100])[..50];
+    running.send(half).await;
+    assert_eq!(code(&running.answer().await), 1159);
+    assert_eq!(running.leave().await.len(), 0);
 }

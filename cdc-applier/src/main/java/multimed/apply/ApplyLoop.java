@@ -16,7 +16,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps one satellite following the log, whatever fails, until stopped. Each turn opens a session, which tells where the
+ * Keeps one satellite following the log, whatever fails, until stopped. Each turn opens a session, which states where the
  * satellite is, and follows the log from there; whatever goes wrong ends the session, and the next turn starts from what
  * the server then says. Nothing about the position is remembered here.
  *

@@ -5,7 +5,7 @@ import multimed.gtid.GtidSet;
 
 /**
  * The satellite can't become what the master is by applying the log. It must be cloned again from a donor that contains
- * at least {@code required}, so that the same place is not reached twice.
+ * at least {@code required}, so that the clone starts after the transaction that failed.
  */
 final class Divergence extends RuntimeException {
     enum Reason {

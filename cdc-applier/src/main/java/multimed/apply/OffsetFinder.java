@@ -5,7 +5,7 @@ import multimed.gtid.GtidSet;
 
 /**
  * In: a satellite's GTID set and the log. Out: the offset from which to read. Pure search over {@link LogView}: a satellite
- * contains a prefix of the log, so a binary search finds its end. Records that a replaced capture wrote late can break that
+ * contains a prefix of the log, so a binary search finds the end of that prefix. Records that a replaced capture wrote late can break that
  * order; then the search may end too late, which the gap detector notices.
  */
 final class OffsetFinder {

@@ -29,7 +29,8 @@ final class Packet {
         }
 
         /**
-         * What the server's error means for the transaction; throws it if the session is gone, so that only the server's set tells.
+         * What the server's error means for the transaction. Throws the error if the session is gone: only the server's GTID set then tells
+         * whether the transaction was committed.
          */
         ApplyFailure refusal(SQLException error, Divergence.Reason reason) throws SQLException {
             if (SqlErrors.sessionLost(error)) {

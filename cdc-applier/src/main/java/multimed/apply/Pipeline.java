@@ -152,7 +152,7 @@ final class Pipeline implements AutoCloseable {
         }
     }
 
-    /** What the queue tells, on the pipeline's thread. */
+    /** Hears of what happens in the queue, on the pipeline's thread. */
     private final class Owner implements CommitQueue.Listener {
         @Override
         public void oldestChanged() {

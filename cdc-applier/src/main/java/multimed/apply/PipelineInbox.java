@@ -111,7 +111,7 @@ final class PipelineInbox {
 
     // --- for the pipeline's thread --------------------------------------------------------------------------------
 
-    /** Gives out what was submitted. False when there is nothing more to be done: closed, or failed. */
+    /** Hands over what was submitted. False when the pipeline must end: closed, or failed. */
     boolean take(Consumer<Task> taken) {
         lock.lock();
         try {

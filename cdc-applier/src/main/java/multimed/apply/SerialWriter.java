@@ -19,13 +19,13 @@ import multimed.mysql.QueryText;
 import multimed.sqltext.TriggerStatements;
 
 /**
- * In: the parts of one transaction after the other, none of them executed yet. Out: transactions on the satellite under
+ * In: parts of transactions, in order, none of which the satellite has. Out: transactions on the satellite under
  * their GTIDs, in the same order. COMMIT goes out only after every result of the transaction was checked; it may share its
  * packet with the next transaction's statements, which come after it.
  *
  * <p>What is done with each kind: rows → statements by primary key; statement → as it is under its own session settings,
  * except triggers and events, which satellites don't have; raw → BINLOG; empty → an empty transaction. After any exception
- * the fate of the transaction in hand and of the one before is open: close the session, and ask the server where it is.
+ * it is not known whether the transaction in hand and the one before are committed: close the session, and ask the server for its set.
  */
 final class SerialWriter {
     private static final int UNKNOWN_DATABASE = 1049;

@@ -26,7 +26,7 @@ public final class BinlogEvent {
     }
 
     /** After the checksum was left out: makes the length in the header that of the bytes. Changes them. */
-    public BinlogEvent withOwnLength() {
+    BinlogEvent withOwnLength() {
         for (int i = 0; i < 4; i++) {
             bytes[9 + i] = (byte) (bytes.length >>> 8 * i);
         }
@@ -37,7 +37,7 @@ public final class BinlogEvent {
         return bytes[4] & 0xff;
     }
 
-    public long timestampSeconds() {
+    long timestampSeconds() {
         return new ByteCursor(bytes, 0, 4).u32();
     }
 

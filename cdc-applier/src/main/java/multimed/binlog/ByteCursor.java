@@ -30,11 +30,11 @@ public final class ByteCursor {
         return bytes[take(1)] & 0xff;
     }
 
-    public int u16() {
+    int u16() {
         return (int) unsigned(2);
     }
 
-    public long u32() {
+    long u32() {
         return unsigned(4);
     }
 
@@ -48,7 +48,7 @@ public final class ByteCursor {
         return value;
     }
 
-    public long bigEndian(int length) {
+    long bigEndian(int length) {
         int from = take(length);
         long value = 0;
         for (int i = 0; i < length; i++) {
@@ -58,7 +58,7 @@ public final class ByteCursor {
     }
 
     /** MySQL's length-encoded integer. */
-    public long packed() {
+    long packed() {
         int first = u8();
         return switch (first) {
             case 252 -> unsigned(2);
@@ -69,7 +69,7 @@ public final class ByteCursor {
         };
     }
 
-    public int packedInt() {
+    int packedInt() {
         long value = packed();
         if (value < 0 || value > Integer.MAX_VALUE) {
             throw new MalformedEventException("packed integer too large: " + value);
@@ -87,7 +87,7 @@ public final class ByteCursor {
         return new String(bytes, from, length, StandardCharsets.UTF_8);
     }
 
-    public String zeroTerminated() {
+    String zeroTerminated() {
         int from = position;
         while (u8() != 0) {
             // searching the end

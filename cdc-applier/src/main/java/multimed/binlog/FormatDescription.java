@@ -4,14 +4,14 @@ package multimed.binlog;
  * The event that says how those after it are laid out. Its body ends with one byte for the checksum algorithm and 4 bytes
  * of checksum, whatever the algorithm is.
  */
-public final class FormatDescription {
+final class FormatDescription {
     private static final int NONE = 0;
     private static final int CRC32 = 1;
 
     private FormatDescription() {}
 
     /** Whether the events after it end with a CRC32. */
-    public static boolean checksums(byte[] event) {
+    static boolean checksums(byte[] event) {
         int algorithm = event[event.length - 5] & 0xff;
         if (algorithm != NONE && algorithm != CRC32) {
             throw new MalformedEventException("unknown checksum algorithm " + algorithm);
@@ -20,7 +20,7 @@ public final class FormatDescription {
     }
 
     /** The same description saying that events have no checksum, as BinlogEvent keeps them. */
-    public static byte[] withoutChecksums(byte[] event) {
+    static byte[] withoutChecksums(byte[] event) {
         byte[] copy = event.clone();
         copy[copy.length - 5] = NONE;
         return copy;

@@ -3,8 +3,8 @@ package multimed.binlog;
 import java.util.Locale;
 
 /**
- * In: the events of one transaction after its GTID event, in order. Out: whether one is the last. A statement on its own ends
- * at once; BEGIN … and XA START … go on to XID, COMMIT, ROLLBACK or XA PREPARE.
+ * In: the events of one transaction after its GTID event, in order. Out: whether one is the last. A statement without BEGIN is
+ * the last event itself; after BEGIN or XA START the last is XID, COMMIT, ROLLBACK or XA PREPARE.
  */
 public final class TransactionEnd {
     private boolean group;

@@ -23,7 +23,7 @@ import multimed.master.Collations;
 
 /**
  * In: a whole transaction. Out: how it goes into the log. Pure. Must never: let anything through as rows or as a statement that
- * is not understood completely; what is doubtful goes raw, what can't be replayed is a rebuild.
+ * is not understood completely; changes that are in doubt go raw, and what can't be replayed is a rebuild.
  *
  * <pre>
  * one statement alone                         statement, see {@link Statements}

@@ -13,7 +13,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Knows the set that the log contains, repeats the epoch's start so that the log's tail tells it, notices a newer capture, and
+ * Knows the set that the log contains, repeats the epoch's start so that the set can be read from the log's tail, notices a newer capture, and
  * accounts for GTIDs that the master has without a binlog event. Used by capture's thread only, between transactions.
  */
 final class EpochKeeper {

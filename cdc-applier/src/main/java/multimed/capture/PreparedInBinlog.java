@@ -19,10 +19,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * In: the xid of an XA transaction that the binlog decides, and whose changes capture does not hold: it has been restarted since,
- * or they are too many. Out: the events of its preparation, read again from the master's binlog, one by one. Searches from the
- * decision back, file by file, and keeps where others were prepared, as more decisions usually follow after a restart. Must never:
- * give another transaction's events.
+ * In: the xid of an XA transaction that is committed and whose changes capture does not hold, because it was restarted since they
+ * were prepared, or because they are too many. Out: the events from its XA START to its XA PREPARE, read again from the master's
+ * binlog, one by one. Searches backwards from the XA COMMIT, file by file, and keeps the positions of other prepared transactions:
+ * after a restart their commits usually follow. Must never: pass on another transaction's events.
  */
 final class PreparedInBinlog {
     private static final Logger log = LoggerFactory.getLogger(PreparedInBinlog.class);
@@ -51,7 +51,7 @@ final class PreparedInBinlog {
     }
 
     /**
-     * Gives out the events; returns null, or why they are not to be had. Throws if that is to be tried again.
+     * Passes the events on. Returns null, or why they can't be had. Throws if that may go away by itself.
      *
      * @param decision the transaction that commits it
      * @param file the binlog file that has the decision

@@ -13,9 +13,9 @@ import multimed.capture.PreparedPositions.Position;
 import multimed.gtid.Gtid;
 
 /**
- * In: the events of one binlog file from its start, up to its end or to a transaction that decides about an xid. Out: the XA
- * transactions that are prepared there. Holds no changes. Must never: count that decision itself, or give a position beyond 4 GiB,
- * since events do not tell such positions.
+ * In: the events of one binlog file from its start, up to its end or to the XA COMMIT that is searched for. Out: the positions of the
+ * XA transactions that are prepared there and not yet decided. Holds no changes. Must never: count that XA COMMIT itself, or return
+ * a position beyond 4 GiB: events have 32 bits for it.
  */
 final class PreparedScan implements BinlogReader.Sink {
     private final String file;

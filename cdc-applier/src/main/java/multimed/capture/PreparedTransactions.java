@@ -8,10 +8,10 @@ import multimed.binlog.EventType;
 import multimed.gtid.GtidSet;
 
 /**
- * Changes that XA PREPARE brought and that XA COMMIT, another transaction of the binlog, makes effective. In: whole groups, by xid.
- * Out: the same at their commit. Lives as long as the process, over epochs. A cache: what it does not have, {@link
- * PreparedInBinlog} reads again. Must never: give out what this process did not itself write the preparation of, or hold more than
- * a bound.
+ * Keeps the changes of prepared XA transactions: the binlog has them at XA PREPARE, and without them, as another transaction, XA
+ * COMMIT. In: prepared transactions, by xid. Out: the same at their commit. Lives as long as the process, over epochs. It is a
+ * cache: {@link PreparedInBinlog} reads again what is not in it. Must never: return changes whose XA PREPARE this process did not
+ * itself write into the log, or hold more than its limit.
  */
 final class PreparedTransactions {
     private static final long MAX_BYTES = 64L * 1024 * 1024;

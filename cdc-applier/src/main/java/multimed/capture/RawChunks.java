@@ -93,7 +93,7 @@ final class RawChunks {
         mapsInChunk = false;
     }
 
-    /** Gives out what is left; the transaction has no more events. */
+    /** Passes on the last chunk; the transaction has no more events. */
     void finish() {
         if (size > 0) {
             flush();

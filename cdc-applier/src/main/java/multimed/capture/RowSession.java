@@ -9,9 +9,9 @@ import multimed.binlog.QueryEvent;
 import multimed.binlog.StatusVariables;
 
 /**
- * In: the events of a transaction; its BEGIN carries what its first statement was issued under. Out: the settings that matter when
- * its row events are replayed, because MySQL computes stored generated columns anew; none if they are what every applier has
- * anyway.
+ * In: the events of a transaction, whose BEGIN carries the session settings of its first statement. Out: those settings that matter
+ * when its row events are replayed, because MySQL then computes stored generated columns again. Settings that every applier's session
+ * has are left out.
  */
 final class RowSession {
     private RowSession() {}

@@ -6,7 +6,7 @@ import multimed.gtid.Gtid;
  * TEST ONLY: makes capture break the log's contract at every nth GTID, to prove that the checks notice. Without it, as always outside
  * tests, every transaction is written once.
  */
-public record TestFault(Kind kind, long every) {
+record TestFault(Kind kind, long every) {
     enum Kind {
         NONE,
         /** Not written; the next transaction names it as its predecessor. */

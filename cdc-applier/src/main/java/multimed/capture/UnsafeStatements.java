@@ -13,7 +13,7 @@ import multimed.sqltext.SqlWords;
 
 /**
  * In: a statement as the binlog has it, and its client's character set. Out: why its text is not certain to do on a satellite what
- * it did on the master, or null. Pure. Must never: pass what depends on anything but the data and the settings that travel with it.
+ * it did on the master, or null. Pure. Must never: call a statement safe that depends on more than the data and its session settings.
  */
 final class UnsafeStatements {
     /** Statements that the server writes into the binlog as the client sent them; others it puts together itself, names in UTF-8. */

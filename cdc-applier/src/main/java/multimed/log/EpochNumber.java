@@ -3,9 +3,10 @@ package multimed.log;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Numbers of epochs: unique, so that of two captures that start together readers follow one and the same. Seconds since 1970, then
- * 20 random bits, the nonce of the writer. By the seconds a topic that was created anew begins above what its readers know from the
- * old one; numbers of the old format (1, 2, 3 …) lie below all of these. A double, as metrics have it, holds them exactly.
+ * Numbers of epochs: seconds since 1970, then 20 random bits, the nonce of the writer. The nonce makes them unique: if two captures
+ * start together, all readers follow the same one. Because of the seconds, a topic that was created anew begins above the numbers that
+ * its readers know from the old one; numbers of the old format (1, 2, 3 …) are lower than all of these. A metric's double holds them
+ * exactly.
  */
 final class EpochNumber {
     private static final int NONCE_BITS = 20;

@@ -95,7 +95,7 @@ public final class LogTail implements AutoCloseable {
             try {
                 see(LogTopic.parse(each), each.offset());
             } catch (LogBrokenException e) {
-                // nothing that a capture wrote; replaying it tells
+                // not written by a capture; replay() reports it
             }
         }
 

@@ -73,7 +73,7 @@ public final class LogTopic {
      * For ranges of the log, one after the other. A consumer asks ahead; at the log's end, what an ordinary one has asked for would
      * hold each seek up for 500 ms (fetch.max.wait.ms).
      */
-    public static KafkaConsumer<byte[], byte[]> seekingConsumer(LogAccess access, String topic) {
+    static KafkaConsumer<byte[], byte[]> seekingConsumer(LogAccess access, String topic) {
         Properties p = settings(access);
         p.put(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, 1);
         return assigned(p, topic);

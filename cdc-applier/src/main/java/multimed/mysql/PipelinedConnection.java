@@ -11,8 +11,8 @@ import java.sql.SQLException;
 import java.util.ArrayDeque;
 
 /**
- * One session with a server. Until {@link #register} calls block; afterwards nothing does: statements are sent before earlier
- * ones are answered, and answers are taken as they come. Used by one thread, but for {@link #close}.
+ * One session with a server. Until {@link #register} calls block; afterwards none does: statements are sent before earlier
+ * ones are answered, and answers are read as they arrive. Used by one thread, but for {@link #close}.
  */
 public final class PipelinedConnection implements AutoCloseable {
     private static final byte[] COM_QUERY = {0x03};
@@ -152,7 +152,7 @@ public final class PipelinedConnection implements AutoCloseable {
 
     // --- from then on ---------------------------------------------------------------------------------------------
 
-    /** The selector tells with this attachment when answers have come. */
+    /** From now on the selector reports arrived answers with this attachment, and no call blocks. */
     public void register(Selector selector, Object attachment) throws SQLException {
         try {
             channel.configureBlocking(false);
@@ -185,7 +185,7 @@ public final class PipelinedConnection implements AutoCloseable {
         }
     }
 
-    /** Reads what has come; {@link #reply} then tells it. */
+    /** Reads the bytes that have arrived; {@link #reply} then returns complete replies. */
     public void read() throws SQLException {
         try {
             if (!frames.read(channel)) {

@@ -30,7 +30,7 @@ public final class Metrics {
     }
 
     /** Everything in Prometheus' text format, version 0.0.4. */
-    public String prometheusText() {
+    String prometheusText() {
         StringBuilder out = new StringBuilder();
         for (Metric metric : Metric.values()) {
             StringBuilder values = new StringBuilder();

@@ -14,9 +14,9 @@ import multimed.master.Master;
 import multimed.master.MasterAccess;
 
 /**
- * In: a master. Out: the GTIDs in its binlogs, in their order, as SHOW BINLOG EVENTS tells them, which is not the way that capture
- * reads. Must never: skip a file, or hold a lock of the master's; a file that is being written is read up to its end, and on from
- * there.
+ * In: a master. Out: the GTIDs in its binlogs, in their order, as SHOW BINLOG EVENTS lists them: capture reads them in another
+ * way. A file that is being written is read up to its end, and later on from there. Must never: skip a file, or hold a lock on the
+ * master.
  */
 final class BinlogListing implements OrderProof.Binlog, AutoCloseable {
     private static final Pattern GTID = Pattern.compile("GTID_NEXT *= *'([^']+)'");

@@ -13,7 +13,7 @@ import multimed.log.proto.LogRecord;
 
 /**
  * In: the log's records from its beginning. Out: the first place where it breaks its contract, if any, and the transactions behind
- * its first epoch start, each told once and in order to whoever listens. Pure. Must never: take a transaction for complete whose
+ * its first epoch start, each passed once and in order to the listeners. Pure. Must never: take a transaction for complete whose
  * last chunk is missing, or hide what an epoch start left out. Memory: sets of GTIDs, and one event that was cut.
  */
 final class LogProof {

@@ -6,7 +6,7 @@ import multimed.gtid.GtidSet;
 
 /**
  * In: the log's transactions, and the GTIDs of the master's binlogs, both in their order. Out: the first place where they differ.
- * Pure. Must never: count a transaction as compared that is in binlogs which exist no longer.
+ * Pure. Must never: count a transaction as compared whose binlog was purged.
  */
 final class OrderProof implements LogProof.Listener {
     /** The GTIDs in the master's binlogs, in commit order. */

@@ -26,9 +26,9 @@ import org.apache.kafka.common.KafkaException;
 /**
  * Entry point of {@code cdc-applier verify}: proves on a running system that the log has every GTID of the master once and in
  * commit order, and that each satellite's set is a prefix of it. Reads only. First the satellites' sets are taken, then the
- * master's, then the log is read until it has that, so that writes may go on meanwhile. Prints one line per check; exit status 0
+ * master's, then the log is read until it contains the master's: the master may be written to meanwhile. Prints one line per check; exit status 0
  * all hold, 1 something differs, 2 could not be proven (out of reach, or the log does not get there in time). Must never: pass what
- * it has not seen.
+ * it has not read.
  */
 public final class Verify {
     private static final Duration POLL = Duration.ofMillis(500);

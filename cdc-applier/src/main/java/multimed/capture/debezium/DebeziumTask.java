@@ -73,7 +73,7 @@ final class DebeziumTask implements Runnable, AutoCloseable {
         closed = true;
     }
 
-    /** What Kafka Connect tells a task that has no history. */
+    /** What Kafka Connect gives a task that has no stored offsets. */
     private record NoOffsets(Map<String, String> configs) implements SourceTaskContext, OffsetStorageReader {
         @Override
         public OffsetStorageReader offsetStorageReader() {

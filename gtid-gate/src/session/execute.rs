@@ -1,0 +1,256 @@
+//! Carries out the plan for a statement.
+
+use super::fault::Fault;
+use super::parts::Session;
+use super::plan::{self, Begin, End, InMaster, InReadOnly, Outside, Plan, Prepare, Refusal, plan};
+use super::relay::Answer;
+use super::run::{BEGIN_READ_ONLY, BEGIN_SNAPSHOT};
+use super::sharing::patiently;
+use super::state::{Next, Tx};
+use super::statement::Known;
+use super::work::Work;
+use crate::common::consistency::Choice;
+use crate::freshness::Told;
+use crate::ops::config::Broken;
+use crate::protocol::error::SqlError;
+use crate::protocol::response::Shape;
+
+/// Bytes of statements of a transaction that has read nothing, beyond which it no longer moves to another satellite.
+const MAX_OPENING: usize = 4096;
+
+impl Session {
+    /// Makes a plan for the statement, and carries it out.
+    pub(super) async fn run_statement(
+        &mut self,
+        known: &Known,
+        mut work: Work,
+    ) -> Result<(), Fault> {
+        self.promise(known.hint);
+        self.tie(known.ties);
+        match plan(&self.state, known, &work) {
+            Plan::Outside(outside) => self.outside(outside, &mut work).await,
+            Plan::EndThen(outside) => {
+                self.end_before_begin().await?;
+                self.outside(outside, &mut work).await
+            }
+            Plan::Kill { query_only, id } => self.kill(query_only, id, work).await,
+            Plan::Set(items) => self.set(items, work).await,
+            Plan::Use(name) => self.use_database(name, &mut work).await,
+            Plan::Begin(begin) => self.begin(begin, known.hint, &mut work).await,
+            Plan::AskLastServer => self.on_last_server(&mut work).await,
+            Plan::InMaster(how) => self.in_master(how, &mut work).await,
+            Plan::OpenOnMaster(how) => {
+                self.before_master().await?;
+                self.open_on_master(&[BEGIN_READ_ONLY.to_owned()]).await?;
+                self.in_master(how, &mut work).await
+            }
+            Plan::BesideOnMaster { pin } => {
+                self.state.sticky = pin.or(self.state.sticky);
+                self.on_master(&mut work, Told::Nothing).await.map(drop)
+            }
+            Plan::End { on, end } => self.end(on, end).await,
+            Plan::InReadOnly(how) => self.in_read_only(how, &mut work).await,
+            Plan::Refuse(refusal) => Err(self.refuse(refusal)),
+        }
+    }
+
+    async fn outside(&mut self, plan: Outside, work: &mut Work) -> Result<(), Fault> {
+        match plan {
+            Outside::Read => {
+                self.read(work, &[]).await?;
+                self.state.next = Next::default();
+                Ok(())
+            }
+            Outside::OnMaster(told) => self.on_master_outside(work, told).await,
+            Outside::Pin(reason) => self.pin(reason, work).await,
+            Outside::End(end) => self.end(None, end).await,
+        }
+    }
+
+    async fn in_read_only(&mut self, plan: InReadOnly, work: &mut Work) -> Result<(), Fault> {
+        let opening = || vec![BEGIN_READ_ONLY.to_owned()];
+        match plan {
+            InReadOnly::ReadFirst => self.read(work, &opening()).await.map(drop),
+            InReadOnly::SavepointFirst => {
+                let answer = self.read(work, &opening()).await?;
+                self.has_said(opening(), &answer, &work.sql());
+                Ok(())
+            }
+            InReadOnly::Read(id) => {
+                let answer = self.on_satellite(id, work, Told::Data).await?;
+                let moved = self.state.tx != Tx::OnSatellite(id);
+                if answer.error.is_none() && !moved {
+                    self.count_read_by(id);
+                }
+                Ok(())
+            }
+            InReadOnly::Savepoint(id) => {
+                let opening = self.state.opening.clone();
+                let answer = self.on_satellite(id, work, Told::Nothing).await?;
+                self.has_said(opening, &answer, &work.sql());
+                Ok(())
+            }
+            InReadOnly::Call(id) => {
+                self.state.opening.clear();
+                self.on_satellite(id, work, Told::Data).await.map(drop)
+            }
+        }
+    }
+
+    async fn in_master(&mut self, how: InMaster, work: &mut Work) -> Result<(), Fault> {
+        self.shared.metrics.master_statements.inc();
+        self.state.sticky = how.pin.or(self.state.sticky);
+        self.on_master(work, how.told).await?;
+        if how.release {
+            Err(Fault::Gone)
+        } else {
+            Ok(())
+        }
+    }
+
+    async fn begin(&mut self, begin: Begin, hint: Choice, work: &mut Work) -> Result<(), Fault> {
+        self.end_before_begin().await?;
+        self.promise(hint);
+        self.begin_hint = hint;
+        if begin == Begin::OnMaster {
+            return self.on_master_outside(work, Told::Nothing).await;
+        }
+        if self.shared.config.broken == Some(Broken::Snapshot) {
+            return self.say_ok().await;
+        }
+        if begin == Begin::Snapshot {
+            self.read(work, &[]).await?;
+            self.state.next = Next::default();
+            self.state.opening = vec![BEGIN_SNAPSHOT.to_owned()];
+            return Ok(());
+        }
+        self.state.next = Next::default();
+        self.state.tx = Tx::Pending;
+        self.say_ok().await
+    }
+
+    /// COMMIT or ROLLBACK of a transaction that is not on the master.
+    async fn end(&mut self, on: Option<usize>, end: End) -> Result<(), Fault> {
+        if let Some(id) = on {
+            self.on_satellite_quietly(id, "COMMIT").await;
+        }
+        self.state.tx = if end.chain { Tx::Pending } else { Tx::None };
+        self.begin_hint = Choice::default();
+        self.say_ok().await?;
+        if end.release {
+            Err(Fault::Gone)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn refuse(&mut self, refusal: Refusal) -> Fault {
+        match refusal {
+            Refusal::Change => SqlError::read_only_transaction().into(),
+            Refusal::Inside(reason) => SqlError::gate(format_args!(
+                "not possible in a read-only transaction on a satellite: {reason}"
+            ))
+            .into(),
+            Refusal::Lost => self.transaction_lost(),
+        }
+    }
+
+    /// A transaction's reads are promised one thing: what holds when its snapshot is chosen.
+    fn promise(&mut self, hint: Choice) {
+        match self.state.tx {
+            Tx::None => self.policy = self.policy(hint),
+            Tx::Pending => self.policy = self.policy(hint.and_then(self.begin_hint)),
+            Tx::OnMaster | Tx::OnSatellite(_) | Tx::Lost => {}
+        }
+    }
+
+    /// Waits for a turn on the master. Who holds something there, which others may wait for, never has to.
+    pub(super) async fn queue_for_master(&mut self, work: &Work) -> Result<(), Fault> {
+        if self.state.sticky.is_some() || self.leave.is_some() || !work.repeatable() {
+            return Ok(());
+        }
+        self.queue_with_master().await
+    }
+
+    async fn on_master_outside(&mut self, work: &mut Work, told: Told) -> Result<(), Fault> {
+        if told != Told::OwnChange {
+            self.before_master().await?;
+        }
+        self.queue_for_master(work).await?;
+        self.tell_next_to_master().await?;
+        self.shared.metrics.master_statements.inc();
+        self.on_master(work, told).await.map(drop)
+    }
+
+    /// Waits until the master shows what the session has seen elsewhere.
+    pub(super) async fn before_master(&self) -> Result<(), SqlError> {
+        let gate = &self.shared.gate;
+        let shown = gate.before_master(&self.state.seen, self.policy.level);
+        patiently(&self.entry, shown).await?
+    }
+
+    async fn pin(&mut self, reason: &'static str, work: &mut Work) -> Result<(), Fault> {
+        self.before_master().await?;
+        self.queue_for_master(work).await?;
+        self.tell_next_to_master().await?;
+        self.shared.metrics.master_statements.inc();
+        self.connect_master().await?;
+        // Pinned even if it fails: half of it may have been done.
+        self.state.sticky = Some(reason);
+        self.on_master(work, Told::Data).await.map(drop)
+    }
+
+    /// BEGIN commits the transaction that is open.
+    async fn end_before_begin(&mut self) -> Result<(), Fault> {
+        match self.state.tx {
+            Tx::None => return Ok(()),
+            Tx::OnMaster => {
+                self.on_master_quietly("COMMIT").await?;
+                self.committed_on_master();
+            }
+            Tx::OnSatellite(id) => self.on_satellite_quietly(id, "COMMIT").await,
+            Tx::Pending | Tx::Lost => {}
+        }
+        self.state.tx = Tx::None;
+        self.leave = None;
+        Ok(())
+    }
+
+    /// The session's changes are there now, though no statement of its own said so.
+    fn committed_on_master(&mut self) {
+        let level = self.policy.level;
+        if let Some(master) = &self.master {
+            let (server, incarnation) = (&master.server, &master.incarnation);
+            let seen = &mut self.state.seen;
+            seen.answered(server.id, server.role, incarnation, Told::OwnChange, level);
+        }
+    }
+
+    /// A savepoint was set or the like, and if nothing was read before, then nothing is read still.
+    fn has_said(&mut self, mut opening: Vec<String>, answer: &Answer, sql: &str) {
+        if !opening.is_empty() && answer.error.is_none() {
+            opening.push(sql.to_owned());
+        }
+        if opening.iter().map(String::len).sum::<usize>() > MAX_OPENING {
+            opening.clear();
+        }
+        self.state.opening = opening;
+    }
+
+    pub(super) async fn prepare_somewhere(
+        &mut self,
+        known: &Known,
+        work: &mut Work,
+    ) -> Result<Option<u16>, Fault> {
+        self.promise(known.hint);
+        debug_assert!(matches!(work.shape(), Shape::Prepare { .. }));
+        self.tie(known.ties);
+        let is_connected = |id| self.satellites.get(id).is_some();
+        let answer = match plan::prepare(&self.state, known, is_connected) {
+            Prepare::Read => self.read(work, &[]).await?,
+            Prepare::OnSatellite(id) => self.on_satellite(id, work, Told::Nothing).await?,
+            Prepare::OnMaster => self.on_master(work, Told::Nothing).await?,
+        };
+        Ok(answer.prepared.map(|p| p.params))
+    }
+}

@@ -1,0 +1,110 @@
+"""The settings of the stack: every one has a default, so that there need be no .env, and .env.example lists them all."""
+
+import json
+import os
+import pathlib
+import re
+
+import pytest
+
+from support import compose as containers
+
+ROOT = pathlib.Path(containers.ROOT)
+COMPOSE_FILES = ["docker-compose.yml", "tests/compose.yml", *(str(each.relative_to(ROOT)) for each in ROOT.glob("loadgen/bench/**/*.yml"))]
+READ = re.compile(r"\$\{([A-Z][A-Z0-9_]*)(?::-([^}]*))?\}")
+LISTED = re.compile(r"^#([A-Z][A-Z0-9_]*)=(.*)$", re.MULTILINE)
+# What only the scripts read.
+OF_THE_LAYOUT = {"SATELLITES", "LAYOUT_CPUS"}
+# What those who use the other files set themselves.
+OF_TESTS = {"GATE_TEST_BREAK", "BENCH_STATE"}
+
+
+def listed():
+    return dict(LISTED.findall((ROOT / ".env.example").read_text()))
+
+
+def test_the_example_lists_every_setting_that_compose_reads_and_no_other():
+    read = {name for name, _ in READ.findall((ROOT / "docker-compose.yml").read_text())}
+    assert set(listed()) == read | OF_THE_LAYOUT
+
+
+@pytest.mark.parametrize("file", COMPOSE_FILES)
+def test_the_example_and_every_compose_file_have_the_same_defaults(file):
+    for name, default in READ.findall((ROOT / file).read_text()):
+        if name not in OF_TESTS:
+            assert default == listed()[name], f"{name} in {file}"
+
+
+def test_a_setting_is_listed_once_and_commented_out():
+    text = (ROOT / ".env.example").read_text()
+    names = [name for name, _ in LISTED.findall(text)]
+    assert len(names) == len(set(names))
+    assert all(not line or line.startswith("#") for line in text.splitlines()), "a copy of the example would keep today's defaults"
+
+
+def test_git_ignores_an_operators_env():
+    assert containers.run("git", "check-ignore", ".env").stdout.strip() == ".env"
+    assert not containers.run("git", "ls-files", ".env").stdout
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """A folder with nothing but docker-compose.yml, and in which no variable of the tests' own stack is set."""
+    (tmp_path / "docker-compose.yml").write_text((ROOT / "docker-compose.yml").read_text())
+    return tmp_path
+
+
+def configuration(clone):
+    command = ("env", "-i", f"PATH={os.environ['PATH']}", f"HOME={clone}", "docker", "compose", "--project-directory", str(clone))
+    plugins = clone / ".docker"
+    plugins.mkdir(exist_ok=True)
+    done = containers.run(*command, "-f", str(clone / "docker-compose.yml"), "config", "--format", "json")
+    assert not done.stderr, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_compose_needs_no_env(clone):
+    found = configuration(clone)
+    assert found["name"] == listed()["COMPOSE_PROJECT_NAME"]
+    assert found["services"]["gate"]["environment"]["GATE_CONSISTENCY"] == listed()["GATE_CONSISTENCY"]
+    assert found["services"]["master"]["image"] == f"multimed/mysql-master:{listed()['MULTIMED_VERSION']}"
+
+
+def test_an_operators_env_wins_over_the_defaults_for_compose(clone):
+    (clone / ".env").write_text("GATE_CONSISTENCY=eventual\nSTATUS_PORT=9090\n")
+    gate = configuration(clone)["services"]["gate"]
+    assert gate["environment"]["GATE_CONSISTENCY"] == "eventual" and gate["ports"][0]["published"] == "9090"
+
+
+@pytest.fixture
+def setting(tmp_path):
+    """setting(name, NAME=value...): what the scripts take it for, in a copy with this .env."""
+    (tmp_path / "bin").mkdir()
+    for file in ("bin/lib.sh", ".env.example"):
+        (tmp_path / file).write_text((ROOT / file).read_text())
+
+    def asked(name, **variables):
+        given = [f"{key}={value}" for key, value in variables.items()]
+        command = ("env", "-i", f"PATH={os.environ['PATH']}", *given, "bash", "-euc", '. "$0/bin/lib.sh"; setting "$1"')
+        return containers.run(*command, str(tmp_path), name).stdout.strip()
+
+    asked.folder = tmp_path
+    return asked
+
+
+def test_the_scripts_need_no_env(setting):
+    assert setting("SATELLITES") == listed()["SATELLITES"]
+    assert setting("GATE_USERS") == ""
+    assert setting("SECRETS_DIR") == f"{setting.folder}/secrets"
+
+
+def test_the_environment_wins_over_env_and_env_over_the_defaults_for_the_scripts(setting):
+    (setting.folder / ".env").write_text(
+        "# mine\nSATELLITES=5\nGATE_USERS=app: consistency=eventual; wait_ms=5\nSECRETS_DIR=keys\nSTATUS_PORT=9090"
+    )
+    assert setting("SATELLITES") == "5"
+    assert setting("SATELLITES", SATELLITES="3") == "3"
+    assert setting("GATE_USERS") == "app: consistency=eventual; wait_ms=5"
+    assert setting("SECRETS_DIR") == f"{setting.folder}/keys"
+    assert setting("STATUS_PORT") == "9090", "the last line need not end"
+    assert setting("GATE_PORT") == listed()["GATE_PORT"]
