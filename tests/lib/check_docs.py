@@ -65,7 +65,7 @@ def tables(_file, text):
             continue
         cells = len(re.findall(r"(?<!\\)\|", re.sub(r"`[^`]*`", lambda m: m[0].replace("\\|", ""), line))) - 1
         if width is None:
-            if re.fullmatch(r"[|\-: ]+", line) or before.strip():
+            if re.fullmatch(r"[|\-: ]+", line) or before.strip() and not before.startswith("#"):
                 yield number, "a row without a header before it, or no empty line before the table"
             width = cells
         elif cells != width:

@@ -14,6 +14,7 @@ check_style() {
   check_python
   check_lua
   check_java
+  check_docs
 }
 
 shell_layout=(-i 2 -ci -bn -sr)
@@ -37,6 +38,14 @@ check_lua() {
   lua_formatter
   suite lua-format command 120 '' "$test_state/lua-format/node_modules/.bin/stylua" --check loadgen
   suite luacheck command 120 '' luacheck --no-color --quiet loadgen
+}
+
+check_docs() {
+  python_environment
+  suite docs command 60 '' "$venv/bin/python" tests/lib/check_docs.py
+  local pages
+  mapfile -t pages < <(git ls-files '*.md')
+  suite spelling command 60 '' "$venv/bin/codespell" "${pages[@]}"
 }
 
 check_java() {
