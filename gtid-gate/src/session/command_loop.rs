@@ -4,7 +4,6 @@ use super::fault::Fault;
 use super::parts::Session;
 use super::state::Tx;
 use super::work::Request;
-use crate::backend::Backend;
 use crate::clients::login::{self};
 use crate::common::signals::{KILLED, STOPPING};
 use crate::net::timeouts::Phase;
@@ -12,7 +11,6 @@ use crate::protocol::error::SqlError;
 use crate::protocol::{capability, wire};
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::atomic::Ordering;
 use std::task::Poll;
 
 impl Session {
@@ -22,12 +20,7 @@ impl Session {
             let end = self.commands_unless_killed().await;
             self.say_goodbye(end).await;
         }
-        for backend in self.satellites.take_all() {
-            backend.quit().await;
-        }
-        if let Some(backend) = self.master.take() {
-            backend.quit().await;
-        }
+        self.connections.quit().await;
     }
 
     pub(super) async fn say_goodbye(&mut self, end: Fault) {
@@ -74,9 +67,10 @@ impl Session {
             self.client.conn.release();
             self.entry.set_running(None);
             self.turn = None;
-            self.settle();
+            let busy = self.busy();
+            self.connections.settle(&busy);
             self.hand_over(false).await;
-            self.show_master();
+            self.connections.show_master(&self.entry);
             match outcome {
                 Ok(()) => {}
                 Err(Fault::Sql(error)) => {
@@ -107,24 +101,13 @@ impl Session {
         }
     }
 
-    /// Between two commands: says where something is open, and leaves satellites that are drained.
-    pub(super) fn settle(&mut self) {
+    /// The satellites where the session is in the middle of something.
+    fn busy(&mut self) -> Vec<usize> {
         let mut busy = self.statements.cursors();
         if let Tx::OnSatellite(id) = self.state.tx {
             busy.push(id);
         }
-        self.open.retain(|o| busy.contains(&o.server.id));
-        for id in &busy {
-            let is_new = !self.open.iter().any(|o| o.server.id == *id);
-            if let Some(backend) = self.satellites.get(*id).filter(|_| is_new) {
-                self.open.push(backend.server.start_open());
-            }
-        }
-        let leaves =
-            |b: &Backend| b.server.draining.load(Ordering::Relaxed) && !busy.contains(&b.server.id);
-        for backend in self.satellites.take_if(leaves) {
-            tokio::spawn(backend.quit());
-        }
+        busy
     }
 
     /// Waits for the client; ends the session when it is killed or the gate stops.

@@ -2,16 +2,16 @@
 //!
 //! What is not known is answered with an error and changes nothing.
 
+use super::connections::Connections;
 use super::fault::Fault;
-use super::held::Held;
 use super::long_data::{COM_STMT_SEND_LONG_DATA, Target};
 use super::parts::Session;
 use super::prepared::COM_STMT_PREPARE;
 use super::relay::Answer;
 use super::state::{State, Tx};
 use super::statement::Known;
+use super::user::User;
 use super::work::{Request, Work};
-use crate::backend::bounded;
 use crate::backend::{COM_INIT_DB, COM_QUERY, COM_QUIT};
 use crate::clients::login::{self, LoginError, Wanted};
 use crate::freshness::Told;
@@ -281,14 +281,7 @@ impl Session {
         let Some(key) = self.statements.remove(id) else {
             return Ok(());
         };
-        for backend in self
-            .master
-            .as_deref_mut()
-            .into_iter()
-            .chain(self.satellites.iter_mut())
-        {
-            backend.forget_statement(&key);
-        }
+        self.connections.forget_statement(&key);
         Ok(())
     }
 
@@ -335,10 +328,7 @@ impl Session {
         shape: Shape,
     ) -> Result<Answer, Fault> {
         let key = self.statements.get(id, "")?.text.key;
-        let backend = match server {
-            0 => self.master.as_deref(),
-            _ => self.satellites.get(server),
-        };
+        let backend = self.connections.to(server);
         let there = backend.and_then(|b| b.statements.get(&key));
         let there =
             there.ok_or_else(|| SqlError::gate("the server that holds the cursor is gone"))?;
@@ -353,27 +343,11 @@ impl Session {
 
     async fn reset_connection(&mut self) -> Result<(), Fault> {
         let within = self.shared.config.server_timeout;
-        let master = self.master.take();
-        let satellites = self.satellites.take_all();
-        for backend in master.into_iter().chain(satellites) {
-            let mut backend = backend;
-            if bounded(within, backend.reset()).await.is_err() {
-                continue;
-            }
-            match Self::is_master(&backend.server) {
-                true => self.master = Some(backend),
-                false => self.satellites.put(backend),
-            }
-        }
+        let life = self.shared.registry.new_life();
+        self.connections.reset(life, within).await;
         self.state.reset();
-        self.life = self.shared.registry.new_life();
-        let order = self.state.order();
-        self.master
-            .as_deref_mut()
-            .into_iter()
-            .chain(self.satellites.iter_mut())
-            .for_each(|b| b.replayed = order);
-        self.state.encoding = Encoding::of_collation(self.charset);
+        self.connections.have_replayed(self.state.order());
+        self.state.encoding = Encoding::of_collation(self.user.charset);
         self.statements.clear();
         self.leave = None;
         self.begin_timeouts();
@@ -385,32 +359,34 @@ impl Session {
         // What the client answers to a nonce that is not used any more: with some plugins, its password.
         request.payload.zeroize();
         let asked = asked?;
-        let charset = asked.charset.unwrap_or(self.charset);
+        let charset = asked.charset.unwrap_or(self.user.charset);
         let wanted = Wanted {
             user: asked.user,
             charset,
             database: asked.database,
-            attributes: asked.attributes.unwrap_or_else(|| self.attributes.clone()),
+            attributes: asked
+                .attributes
+                .unwrap_or_else(|| self.user.attributes.clone()),
         };
         let shared = self.shared.clone();
-        let account = login::change_user(&mut self.client, wanted, &shared)
+        let mut account = login::change_user(&mut self.client, wanted, &shared)
             .await
             .map_err(|e| match e {
                 LoginError::Gone(_) => Fault::Gone,
                 LoginError::Refused(error) => Fault::Fatal(error),
             })?;
-        self.life = self.shared.registry.new_life();
-        self.satellites = Held::default();
+        let life = self.shared.registry.new_life();
+        self.connections = Connections::new(account.master.take(), life);
         self.statements.clear();
         self.leave = None;
         let seen = std::mem::take(&mut self.state.seen);
-        self.state = State::new(account.database, Encoding::of_collation(account.charset));
+        self.state = State::new(
+            account.database.take(),
+            Encoding::of_collation(account.charset),
+        );
         self.state.seen = seen;
         self.entry.set_user(&account.user);
-        (self.user, self.account) = (account.user, account.account);
-        (self.password, self.charset) = (account.password, account.charset);
-        self.attributes = account.attributes;
-        self.master = account.master;
+        self.user = User::of(&mut account);
         self.begin_timeouts();
         self.say_ok().await
     }

@@ -5,9 +5,9 @@ use super::parts::Session;
 use super::plan::{self, Begin, End, InMaster, InReadOnly, Outside, Plan, Prepare, Refusal, plan};
 use super::relay::Answer;
 use super::run::{BEGIN_READ_ONLY, BEGIN_SNAPSHOT};
-use super::sharing::patiently;
 use super::state::{Next, Tx};
 use super::statement::Known;
+use super::turns::patiently;
 use super::work::Work;
 use crate::common::consistency::Choice;
 use crate::freshness::Told;
@@ -111,7 +111,7 @@ impl Session {
     async fn begin(&mut self, begin: Begin, hint: Choice, work: &mut Work) -> Result<(), Fault> {
         self.end_before_begin().await?;
         self.promise(hint);
-        self.begin_hint = hint;
+        self.promise.at_begin = hint;
         if begin == Begin::OnMaster {
             return self.on_master_outside(work, Told::Nothing).await;
         }
@@ -135,7 +135,7 @@ impl Session {
             self.on_satellite_quietly(id, "COMMIT").await;
         }
         self.state.tx = if end.chain { Tx::Pending } else { Tx::None };
-        self.begin_hint = Choice::default();
+        self.promise.at_begin = Choice::default();
         self.say_ok().await?;
         if end.release {
             Err(Fault::Gone)
@@ -152,15 +152,6 @@ impl Session {
             ))
             .into(),
             Refusal::Lost => self.transaction_lost(),
-        }
-    }
-
-    /// A transaction's reads are promised one thing: what holds when its snapshot is chosen.
-    fn promise(&mut self, hint: Choice) {
-        match self.state.tx {
-            Tx::None => self.policy = self.policy(hint),
-            Tx::Pending => self.policy = self.policy(hint.and_then(self.begin_hint)),
-            Tx::OnMaster | Tx::OnSatellite(_) | Tx::Lost => {}
         }
     }
 
@@ -185,7 +176,7 @@ impl Session {
     /// Waits until the master shows what the session has seen elsewhere.
     pub(super) async fn before_master(&self) -> Result<(), SqlError> {
         let gate = &self.shared.gate;
-        let shown = gate.before_master(&self.state.seen, self.policy.level);
+        let shown = gate.before_master(&self.state.seen, self.promise.policy.level);
         patiently(&self.entry, shown).await?
     }
 
@@ -218,8 +209,8 @@ impl Session {
 
     /// The session's changes are there now, though no statement of its own said so.
     fn committed_on_master(&mut self) {
-        let level = self.policy.level;
-        if let Some(master) = &self.master {
+        let level = self.promise.policy.level;
+        if let Some(master) = &self.connections.master {
             let (server, incarnation) = (&master.server, &master.incarnation);
             let seen = &mut self.state.seen;
             seen.answered(server.id, server.role, incarnation, Told::OwnChange, level);
@@ -245,7 +236,7 @@ impl Session {
         self.promise(known.hint);
         debug_assert!(matches!(work.shape(), Shape::Prepare { .. }));
         self.tie(known.ties);
-        let is_connected = |id| self.satellites.get(id).is_some();
+        let is_connected = |id| self.connections.satellites.get(id).is_some();
         let answer = match plan::prepare(&self.state, known, is_connected) {
             Prepare::Read => self.read(work, &[]).await?,
             Prepare::OnSatellite(id) => self.on_satellite(id, work, Told::Nothing).await?,

@@ -6,8 +6,6 @@
 )]
 
 use crate::backend::Backend;
-use crate::net::stream::Alarm;
-use tokio::time::Instant;
 
 #[derive(Default)]
 pub struct Held {
@@ -49,21 +47,5 @@ impl Held {
 
     pub fn take_all(&mut self) -> Vec<Box<Backend>> {
         std::mem::take(&mut self.backends)
-    }
-}
-
-/// When servers have to hear from the session.
-pub(super) struct KeepAlive {
-    pub alarm: Alarm,
-    /// When all connections were used last, at the latest.
-    pub last: Instant,
-}
-
-impl Default for KeepAlive {
-    fn default() -> Self {
-        Self {
-            alarm: Alarm::default(),
-            last: Instant::now(),
-        }
     }
 }

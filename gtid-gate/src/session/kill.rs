@@ -6,11 +6,10 @@
 use super::fault::Fault;
 use super::parts::Session;
 use super::work::Work;
-use crate::backend::{Backend, Socket, Wish};
+use crate::backend::Backend;
 use crate::clients::registry::{Entry, FIRST_ID};
 use crate::common::signals::KILLED;
 use crate::freshness::Told;
-use crate::protocol::capability;
 use crate::protocol::error::SqlError;
 use std::sync::Arc;
 
@@ -43,11 +42,11 @@ impl Session {
     /// The session that is meant; none if the master is to judge.
     fn target(&self, id: u32) -> Result<Option<Arc<Entry>>, SqlError> {
         if id < FIRST_ID {
-            return Ok(self.shared.registry.find_on_master(id, &self.user));
+            return Ok(self.shared.registry.find_on_master(id, &self.user.name));
         }
         let unknown = || SqlError::new(1094, "HY000", format!("Unknown thread id: {id}"));
         let target = self.shared.registry.find(id).ok_or_else(unknown)?;
-        if target.user() != self.user {
+        if target.user() != self.user.name {
             let text = format!("You are not owner of thread {id}");
             return Err(SqlError::new(1095, "HY000", text));
         }
@@ -60,16 +59,8 @@ impl Session {
             target.interrupted.notify_waiters();
             return;
         };
-        let wish = Wish {
-            user: &self.user,
-            password: &self.password,
-            capabilities: capability::FOR_QUESTIONS,
-            charset: self.charset,
-            database: None,
-            attributes: &[],
-            tls: self.client.secure.then_some(&self.shared.tls_to_servers),
-            socket: Socket::No,
-        };
+        let tls = &self.shared.tls_to_servers;
+        let wish = self.user.wish_for_questions(&self.client, tls);
         let within = self.shared.config.connect_timeout;
         if let Ok(mut backend) = Backend::connect(&server, wish, within).await {
             let stop = format!("KILL QUERY {thread_id}");

@@ -7,22 +7,24 @@
 mod before;
 mod command_loop;
 mod commands;
+mod connections;
 mod execute;
 mod fault;
 mod held;
 mod infile;
-mod keep_alive;
 mod kill;
 mod long_data;
 mod names;
 mod parts;
 mod plan;
 mod prepared;
+mod promise;
 mod read_only;
 mod reads;
 mod recall;
 mod relay;
 mod run;
+mod seek;
 mod serve;
 mod settings;
 mod sharing;
@@ -30,6 +32,8 @@ mod state;
 mod statement;
 #[cfg(test)]
 mod tests;
+mod turns;
+mod user;
 mod work;
 
 pub use serve::serve;

@@ -1,17 +1,17 @@
 //! What a session is made of.
 
+use super::connections::Connections;
 use super::fault::Fault;
-use super::held::Held;
-use super::held::KeepAlive;
 use super::prepared::Statements;
+use super::promise::{Chosen, Promise};
 use super::state::State;
-use crate::backend::{Backend, Open, Permit, Role, Server};
+use super::user::User;
+use crate::backend::{Permit, Role, Server};
 use crate::clients::login::{Account, Client};
 use crate::clients::registry::Entry;
 use crate::clients::shared::Shared;
-use crate::common::consistency::{Choice, Level, Policy};
+use crate::common::consistency::Choice;
 use crate::common::memory::Share;
-use crate::common::secret::Password;
 use crate::freshness::{MasterLeave, Told};
 use crate::protocol::charset::Encoding;
 use crate::protocol::error::{BackendError, SqlError};
@@ -23,36 +23,19 @@ pub(crate) struct Session {
     pub(super) shared: Arc<Shared>,
     pub(super) entry: Arc<Entry>,
     pub(super) client: Client,
-    pub(super) user: String,
-    /// Whom the master takes the user for.
-    pub(super) account: Arc<str>,
-    pub(super) password: Arc<Password>,
-    pub(super) charset: u16,
-    /// What the client says about itself, for the servers.
-    pub(super) attributes: Vec<u8>,
+    pub(super) user: User,
     pub(super) state: State,
-    pub(super) master: Option<Box<Backend>>,
-    pub(super) satellites: Held,
+    pub(super) connections: Connections,
     pub(super) statements: Statements,
-    /// What the statement in hand, or the transaction that it is in, was promised.
-    pub(super) policy: Policy,
-    /// The connection is a proxy's: many clients share it, and what one of them says is not said for the others.
-    pub(super) shared_by_clients: bool,
-    /// Held while the session is in the middle of something on a satellite.
-    pub(super) open: Vec<Open>,
+    pub(super) promise: Promise,
     /// The status flags of the last answer.
     pub(super) last_status: u16,
-    /// What the statement that began the transaction chose for it.
-    pub(super) begin_hint: Choice,
     /// Held while a read-only transaction runs on the master for want of a satellite.
     pub(super) leave: Option<MasterLeave>,
     /// Held while a statement runs on a server.
     pub(super) turn: Option<Permit>,
     /// What the statement in hand asks of its connection.
     pub(super) ties: Ties,
-    /// Changes when the session begins anew: connections that it handed over before are not its own any more.
-    pub(super) life: u64,
-    pub(super) keeping: KeepAlive,
 }
 
 impl Session {
@@ -60,33 +43,26 @@ impl Session {
         shared: Arc<Shared>,
         entry: Arc<Entry>,
         mut client: Client,
-        account: Account,
+        mut account: Account,
+        shared_by_clients: bool,
     ) -> Self {
         entry.set_user(&account.user);
         let share = Share::new(&shared.memory);
         client.conn.count_with(share.in_hand());
+        let (database, master) = (account.database.take(), account.master.take());
+        let encoding = Encoding::of_collation(account.charset);
         Self {
-            life: shared.registry.new_life(),
-            policy: shared.config.policy,
-            shared_by_clients: false,
+            promise: Promise::new(shared.config.policy, shared_by_clients),
+            connections: Connections::new(master, shared.registry.new_life()),
             shared,
             entry,
             client,
-            user: account.user,
-            account: account.account,
-            password: account.password,
-            charset: account.charset,
-            attributes: account.attributes,
-            state: State::new(account.database, Encoding::of_collation(account.charset)),
-            master: account.master,
-            satellites: Held::default(),
+            user: User::of(&mut account),
+            state: State::new(database, encoding),
             statements: Statements::new(share),
-            open: Vec::new(),
             last_status: 0,
-            begin_hint: Choice::default(),
             leave: None,
             turn: None,
-            keeping: KeepAlive::default(),
             ties: Ties::NONE,
         }
     }
@@ -104,25 +80,20 @@ impl Session {
 
     /// Remembers that the session has seen what was there.
     pub(super) fn answered_by(&mut self, server: &Server, incarnation: &Arc<str>, told: Told) {
-        let level = self.policy.level;
+        let level = self.promise.policy.level;
         self.state
             .seen
             .answered(server.id, server.role, incarnation, told, level);
     }
 
-    /// What a read that begins now is promised: said by the statement, else the session, else the user.
-    pub(super) fn policy(&self, hint: Choice) -> Policy {
-        let config = &self.shared.config;
-        let user = config.users.get(&self.user).copied().unwrap_or_default();
-        let said = match self.shared_by_clients {
-            true => hint,
-            false => hint.and_then(self.state.choice),
-        };
-        let mut policy = said.and_then(user).or_else(config.policy);
-        if self.shared_by_clients && policy.level == Level::Session {
-            policy.level = Level::Strong;
-        }
-        policy
+    /// What the reads of the statement in hand are promised: said by the statement, else the session, else the user.
+    pub(super) fn promise(&mut self, hint: Choice) {
+        let (config, user, state) = (&self.shared.config, &self.user, &self.state);
+        self.promise.begin_statement(state.tx, hint, || Chosen {
+            session: state.choice,
+            user: config.users.get(&user.name).copied().unwrap_or_default(),
+            otherwise: config.policy,
+        });
     }
 
     /// The master's connection broke. Nothing is repeated; a session whose state was there ends.

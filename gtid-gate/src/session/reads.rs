@@ -7,8 +7,9 @@ use super::fault::Fault;
 use super::parts::Session;
 use super::relay::{Answer, OnRefusal, RelayError};
 use super::run::Failed;
-use super::sharing::patiently;
+use super::seek::{is_ready, make_ready};
 use super::state::Tx;
+use super::turns::patiently;
 use super::work::Work;
 use crate::backend::bounded;
 use crate::backend::{Backend, Incarnation, Server};
@@ -47,7 +48,7 @@ impl Session {
         loop {
             let request = Request {
                 arrived,
-                policy: self.policy,
+                policy: self.promise.policy,
                 seen: &self.state.seen,
                 excluded: &failed,
             };
@@ -97,7 +98,7 @@ impl Session {
         }
         let request = Request {
             arrived: Instant::now(),
-            policy: self.policy,
+            policy: self.promise.policy,
             seen: &self.state.seen,
             excluded: &[],
         };
@@ -181,7 +182,7 @@ impl Session {
                 if work.shape() == Shape::Results {
                     self.count_read(server);
                 }
-                self.satellites.put(backend);
+                self.connections.satellites.put(backend);
                 Ok(answer)
             }
             Err(Failed::Relay(RelayError::NothingSent(error))) if work.repeatable() => {
@@ -189,7 +190,7 @@ impl Session {
             }
             Err(Failed::Relay(RelayError::Refused(code))) => {
                 self.shared.metrics.refused_as_write.inc();
-                self.satellites.put(backend);
+                self.connections.satellites.put(backend);
                 Err(Unread::OnMaster(code))
             }
             Err(Failed::Prepare(error)) => Err(Unread::OnMaster(error.code)),
@@ -208,23 +209,26 @@ impl Session {
         opening: &[String],
     ) -> Result<Box<Backend>, Unread> {
         self.turn = None;
-        let known = self.satellites.take(server.id);
+        let known = self.connections.satellites.take(server.id);
         let known = known.and_then(|mut b| (!b.conn.has_ended()).then_some(b));
         let usable = |b: &Backend| b.incarnation == *incarnation && !b.is_lost();
         let existing = known.filter(|b| usable(b));
         let connected = match existing {
             Some(backend) => Ok(backend),
-            None => self.connection(server).await,
+            None => self.seeker().connection(server).await,
         };
         let mut backend = connected.map_err(|error| match error {
             BackendError::Busy(error) => Unread::Fault(Fault::Sql(error)),
             other => Unread::Elsewhere(other),
         })?;
         if let Err(error) = self.queue(server).await {
-            self.satellites.put(backend);
+            self.connections.satellites.put(backend);
             return Err(Unread::Fault(Fault::Sql(error)));
         }
-        if backend.incarnation == *incarnation && opening.is_empty() && self.is_ready(&backend) {
+        if backend.incarnation == *incarnation
+            && opening.is_empty()
+            && is_ready(&self.state, &backend)
+        {
             return Ok(backend);
         }
         let within = self.shared.config.server_timeout;
@@ -232,7 +236,7 @@ impl Session {
             if backend.incarnation != *incarnation {
                 return Err(BackendError::Lost("it was restarted".into()));
             }
-            let ready = self.make_ready(&mut backend).await;
+            let ready = make_ready(&self.state, &mut backend).await;
             if ready.is_ok() {
                 for sql in opening {
                     backend.query(sql).await?;
@@ -257,20 +261,20 @@ impl Session {
         work: &mut Work,
         told: Told,
     ) -> Result<Answer, Fault> {
-        let Some(mut backend) = self.satellites.take(id) else {
+        let Some(mut backend) = self.connections.satellites.take(id) else {
             return self.move_unread(id, work).await;
         };
         let server = backend.server.clone();
         let running = server.start_running();
         if let Err(error) = self.queue(&server).await {
-            self.satellites.put(backend);
+            self.connections.satellites.put(backend);
             return Err(Fault::Sql(error));
         }
         let within = self.shared.config.server_timeout;
-        match bounded(within, self.make_ready(&mut backend)).await {
+        match bounded(within, make_ready(&self.state, &mut backend)).await {
             Ok(()) => {}
             Err(BackendError::Sql(error)) if !SqlError::is_server_going(error.code) => {
-                self.satellites.put(backend);
+                self.connections.satellites.put(backend);
                 return Err(Fault::Sql(error));
             }
             Err(_) => return self.move_unread(id, work).await,
@@ -280,14 +284,14 @@ impl Session {
         match outcome {
             Ok(answer) => {
                 self.after(&mut backend, &answer, told);
-                self.satellites.put(backend);
+                self.connections.satellites.put(backend);
                 if work.shape() == Shape::Results {
                     self.state.opening.clear();
                 }
                 Ok(answer)
             }
             Err(Failed::Prepare(error)) if !SqlError::is_server_going(error.code) => {
-                self.satellites.put(backend);
+                self.connections.satellites.put(backend);
                 Err(Fault::Sql(error))
             }
             Err(Failed::Relay(RelayError::NothingSent(_)) | Failed::Prepare(_))
@@ -327,13 +331,13 @@ impl Session {
 
     /// Something of the gate's own, within a transaction on a satellite.
     pub(super) async fn on_satellite_quietly(&mut self, id: usize, sql: &str) {
-        if let Some(mut backend) = self.satellites.take(id) {
+        if let Some(mut backend) = self.connections.satellites.take(id) {
             let within = self.shared.config.server_timeout;
             if bounded(within, async { backend.query(sql).await })
                 .await
                 .is_ok()
             {
-                self.satellites.put(backend);
+                self.connections.satellites.put(backend);
             }
         }
     }

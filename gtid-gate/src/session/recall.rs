@@ -83,7 +83,7 @@ impl Session {
     /// A question about the statement before that reads no table: whoever ran that has the answer.
     pub(super) async fn on_last_server(&mut self, work: &mut Work) -> Result<(), Fault> {
         let who = self.state.before.who_knows(self.ties);
-        let answer = match who.filter(|id| self.satellites.get(*id).is_some()) {
+        let answer = match who.filter(|id| self.connections.satellites.get(*id).is_some()) {
             Some(id) => {
                 self.on_satellite(id, work, crate::freshness::Told::Nothing)
                     .await

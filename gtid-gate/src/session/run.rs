@@ -6,17 +6,17 @@ use super::before::At;
 use super::fault::Fault;
 use super::parts::Session;
 use super::relay::{Answer, OnRefusal, RelayError, relay};
+use super::seek::{is_ready, make_ready};
 use super::state::Tx;
 use super::work::{SendError, Work, send};
 use crate::backend::bounded;
-use crate::backend::{Backend, ConnectionPermit, Role, Server, Socket, Wish};
+use crate::backend::{Backend, Role};
 use crate::freshness::Told;
 use crate::protocol::error::{BackendError, PacketError, SqlError};
 use crate::protocol::response::{Response, Shape};
 use crate::protocol::status_rows::StatusRows;
 use crate::protocol::tls_status::SslStatus;
 use crate::protocol::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// What begins a read-only transaction on its server.
@@ -32,64 +32,6 @@ pub(super) enum Failed {
 }
 
 impl Session {
-    fn wish(&self) -> Wish<'_> {
-        Wish {
-            user: &self.user,
-            password: &self.password,
-            capabilities: self.client.capabilities,
-            charset: self.charset,
-            database: self.state.database.as_deref(),
-            attributes: &self.attributes,
-            tls: self.client.secure.then_some(&self.shared.tls_to_servers),
-            socket: Socket::For(&self.account),
-        }
-    }
-
-    pub(super) async fn connect(
-        &self,
-        server: &Arc<Server>,
-        permit: ConnectionPermit,
-    ) -> Result<Box<Backend>, BackendError> {
-        let within = self.shared.config.connect_timeout;
-        let mut backend = Backend::connect(server, self.wish(), within).await?;
-        backend.permit = Some(permit);
-        if server.role == Role::Satellite {
-            let within = self.shared.config.server_timeout;
-            bounded(within, backend.make_read_only()).await?;
-        }
-        Ok(backend)
-    }
-
-    /// Whether there is nothing to be made ready.
-    pub(super) fn is_ready(&self, backend: &Backend) -> bool {
-        let state = &self.state;
-        let there = state.database.is_none() || backend.database == state.database;
-        there && backend.replayed == state.order() && backend.autocommit == state.autocommit
-    }
-
-    /// Repeats on a server what the session has set elsewhere.
-    pub(super) async fn make_ready(&self, backend: &mut Backend) -> Result<(), BackendError> {
-        if self.is_ready(backend) {
-            return Ok(());
-        }
-        let role = backend.server.role;
-        for setting in self.state.settings_after(backend.replayed, role) {
-            backend.query(&setting.sql).await?;
-        }
-        backend.replayed = self.state.order();
-        if let Some(database) = &self.state.database
-            && backend.database.as_ref() != Some(database)
-        {
-            backend.select_database(database).await?;
-        }
-        if backend.autocommit != self.state.autocommit {
-            let value = u8::from(self.state.autocommit);
-            backend.query(&format!("SET autocommit = {value}")).await?;
-            backend.autocommit = self.state.autocommit;
-        }
-        Ok(())
-    }
-
     /// Sends one command and passes its answer on.
     pub(super) async fn exchange(
         &mut self,
@@ -187,6 +129,7 @@ impl Session {
     /// The session's connection to the master, as it is. Who waits for one has no turn that others wait for.
     async fn take_master_as_is(&mut self) -> Result<Box<Backend>, Fault> {
         let existing = self
+            .connections
             .master
             .take()
             .and_then(|mut b| (!b.conn.has_ended()).then_some(b));
@@ -202,13 +145,16 @@ impl Session {
             self.state.insert_id_lost = true;
         }
         self.turn = None;
-        let connected = self.connection(&self.shared.gate.servers.master).await;
+        let connected = self
+            .seeker()
+            .connection(&self.shared.gate.servers.master)
+            .await;
         connected.map_err(|error| self.no_master(error))
     }
 
     /// Waits for a turn on the master, with a connection to it in hand.
     pub(super) async fn queue_with_master(&mut self) -> Result<(), Fault> {
-        self.master = Some(self.take_master_as_is().await?);
+        self.connections.master = Some(self.take_master_as_is().await?);
         let server = self.shared.gate.servers.master.clone();
         Ok(self.queue(&server).await?)
     }
@@ -216,18 +162,18 @@ impl Session {
     /// The session's connection to the master, with everything in place.
     async fn take_master(&mut self) -> Result<Box<Backend>, Fault> {
         let mut backend = self.take_master_as_is().await?;
-        if self.is_ready(&backend) {
+        if is_ready(&self.state, &backend) {
             return Ok(backend);
         }
         let within = self.shared.config.server_timeout;
         let readying = async {
-            let ready = self.make_ready(&mut backend).await;
+            let ready = make_ready(&self.state, &mut backend).await;
             Ok((backend, ready))
         };
         match bounded(within, readying).await {
             Ok((backend, Ok(()))) => Ok(backend),
             Ok((backend, Err(BackendError::Sql(error)))) => {
-                self.master = Some(backend);
+                self.connections.master = Some(backend);
                 Err(Fault::Sql(error))
             }
             Ok((_, Err(error))) | Err(error) => Err(self.no_master(error)),
@@ -236,7 +182,7 @@ impl Session {
 
     /// Before the session comes to depend on that connection.
     pub(super) async fn connect_master(&mut self) -> Result<(), Fault> {
-        self.master = Some(self.take_master().await?);
+        self.connections.master = Some(self.take_master().await?);
         Ok(())
     }
 
@@ -257,11 +203,11 @@ impl Session {
         let mut backend = self.take_master().await?;
         match backend.query(sql).await {
             Ok(_) => {
-                self.master = Some(backend);
+                self.connections.master = Some(backend);
                 Ok(())
             }
             Err(BackendError::Sql(error)) => {
-                self.master = Some(backend);
+                self.connections.master = Some(backend);
                 Err(Fault::Sql(error))
             }
             Err(error) => Err(self.lost_master(error)),
@@ -277,11 +223,11 @@ impl Session {
         match outcome {
             Ok(answer) => {
                 self.after(&mut backend, &answer, told);
-                self.master = Some(backend);
+                self.connections.master = Some(backend);
                 Ok(answer)
             }
             Err(Failed::Prepare(error)) => {
-                self.master = Some(backend);
+                self.connections.master = Some(backend);
                 Err(Fault::Sql(error))
             }
             Err(failed) => {

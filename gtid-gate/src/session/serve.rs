@@ -37,8 +37,8 @@ pub async fn serve(
         Ok(Ok((account, _place))) => {
             drop(login_place);
             shared.metrics.logins.with_label_values(&["ok"]).inc();
-            let mut session = Session::new(shared.clone(), entry.clone(), client, account);
-            session.shared_by_clients = shared_by_clients;
+            let (shared, entry) = (shared.clone(), entry.clone());
+            let session = Session::new(shared, entry, client, account, shared_by_clients);
             session.run().await;
         }
         Ok(Err(error)) => refuse(&mut client, &shared, error).await,

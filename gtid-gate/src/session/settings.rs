@@ -31,7 +31,7 @@ impl Session {
             )
         };
         // Double quotes may hold a name for the server.
-        let plain = !self.state.reads_differently && !self.shared_by_clients;
+        let plain = !self.state.reads_differently && !self.promise.shared_by_clients;
         if plain && !items.is_empty() && items.iter().all(is_choice) {
             for item in items {
                 self.took(item);
@@ -62,7 +62,7 @@ impl Session {
             for item in items {
                 self.took(item);
             }
-            if let Some(master) = &mut self.master {
+            if let Some(master) = &mut self.connections.master {
                 master.replayed = self.state.order();
             }
         }
@@ -132,7 +132,9 @@ impl Session {
             }
             SetItem::UserVariable(_) => self.state.user_variables = true,
             // Of the proxy's clients nobody knows whose it is.
-            SetItem::Choice { .. } if self.shared_by_clients => self.state.user_variables = true,
+            SetItem::Choice { .. } if self.promise.shared_by_clients => {
+                self.state.user_variables = true
+            }
             SetItem::Choice { name, value } => match value {
                 ChoiceValue::Said(value) => self.keep_choice(name, value.as_deref()),
                 ChoiceValue::Computed => self.state.computed.push(Computed::Choice(name)),
@@ -171,7 +173,7 @@ impl Session {
                 }
             }
         }
-        if let Some(master) = &mut self.master {
+        if let Some(master) = &mut self.connections.master {
             master.replayed = self.state.order();
         }
         Ok(())
@@ -217,7 +219,7 @@ impl Session {
 
     /// An expression's value, as the master computes it.
     async fn ask_value(&mut self, expression: &str) -> Result<TextResult, Fault> {
-        let Some(mut master) = self.master.take() else {
+        let Some(mut master) = self.connections.master.take() else {
             return Err(Fault::Fatal(SqlError::gate(
                 "lost the connection to the master",
             )));
@@ -226,7 +228,7 @@ impl Session {
         self.state.before.asked(at(&master));
         match answer {
             Ok(answer) => {
-                self.master = Some(master);
+                self.connections.master = Some(master);
                 Ok(answer)
             }
             Err(error) => Err(self.lost_master(error)),
@@ -237,7 +239,7 @@ impl Session {
         let answer = self.on_master(work, Told::Nothing).await?;
         if answer.error.is_none() {
             self.state.database = Some(name.to_owned());
-            if let Some(master) = &mut self.master {
+            if let Some(master) = &mut self.connections.master {
                 master.database = self.state.database.clone();
             }
         }

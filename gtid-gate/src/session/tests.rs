@@ -102,7 +102,7 @@ async fn session(answer: Answer, room: usize) -> (Arc<Entry>, Conn, JoinHandle<(
     let shared = Arc::new(shared.unwrap());
     let (near, far) = tokio::io::duplex(room);
     let entry = shared.registry.add();
-    let session = Session::new(shared, entry.clone(), client(near), account());
+    let session = Session::new(shared, entry.clone(), client(near), account(), false);
     let running = tokio::spawn(session.run());
     let mut client = Conn::new(far);
     client.packet(MAX_PACKET).await.unwrap();
@@ -248,9 +248,12 @@ async fn a_collation_above_255_reaches_the_server() {
     let shared = streams::shared(&[("GATE_MASTER", &address)]);
     let (near, _far) = tokio::io::duplex(1024);
     let mut session = streams::new_session(&shared, near);
-    session.charset = 309;
+    session.user.charset = 309;
     let room = shared.gate.servers.master.pool.permit().unwrap();
-    let connected = session.connect(&shared.gate.servers.master, room).await;
+    let connected = session
+        .seeker()
+        .connect(&shared.gate.servers.master, room)
+        .await;
     assert!(connected.is_ok());
     let (login, query) = asked.await.unwrap();
     assert_eq!(login, 255);

@@ -119,7 +119,7 @@ async fn in_performance_schema_the_clients_own_cipher_is_read_too() {
         session.client.ssl = SslStatus::TEST;
         far = Some(master(&shared, session, PIPE));
         session.state.database = Some("performance_schema".into());
-        session.master.as_mut().unwrap().database = session.state.database.clone();
+        session.connections.master.as_mut().unwrap().database = session.state.database.clone();
     });
     running.answer().await;
     running

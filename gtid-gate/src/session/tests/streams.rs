@@ -55,7 +55,8 @@ pub(super) fn new_session(shared: &Arc<Shared>, client: DuplexStream) -> Session
         attributes: Vec::new(),
         master: None,
     };
-    Session::new(shared.clone(), shared.registry.add(), client, account)
+    let entry = shared.registry.add();
+    Session::new(shared.clone(), entry, client, account, false)
 }
 
 /// A session that runs, and its client's end.
@@ -148,7 +149,7 @@ pub(super) fn code(answer: &[u8]) -> u16 {
 /// Gives the session a connection to the master; returns the master's end.
 pub(super) fn master(shared: &Shared, session: &mut Session, pipe: usize) -> DuplexStream {
     let (near, far) = duplex(pipe);
-    session.master = Some(Backend::scripted(&shared.gate.servers.master, near));
+    session.connections.master = Some(Backend::scripted(&shared.gate.servers.master, near));
     far
 }
 
@@ -164,7 +165,10 @@ pub(super) fn satellite(shared: &Shared, session: &mut Session) -> DuplexStream 
         as_of: None,
         backlog: Default::default(),
     }));
-    session.satellites.put(Backend::scripted(server, near));
+    session
+        .connections
+        .satellites
+        .put(Backend::scripted(server, near));
     far
 }
 
