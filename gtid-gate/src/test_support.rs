@@ -1,12 +1,18 @@
 //! What unit tests share: peers that follow a script over streams in memory, and connections that are lost where a test says.
 
+use crate::clients::shared::Shared;
+use crate::ops::config::Config;
+use crate::protocol::capability as cap;
+use crate::protocol::handshake::NONCE;
 use crate::protocol::stream::Stream;
 use crate::protocol::wire::{put_lenenc, put_lenenc_bytes};
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::sync::watch;
 
 /// Bytes that a stream in memory holds.
 pub const PIPE: usize = 1 << 20;
@@ -175,4 +181,72 @@ fn column() -> Vec<u8> {
 /// A query of the gate's own, as a server hears it.
 pub fn query(sql: &str) -> Vec<u8> {
     [b"\x03", sql.as_bytes()].concat()
+}
+
+/// `caching_sha2_password` and `mysql_native_password` of "secret" with the nonce 1, 2, …, 20.
+pub const SHA2_PROOF: [u8; 32] = [
+    0x74, 0x6e, 0xbe, 0x20, 0x5d, 0x56, 0xa0, 0x70, 0x7a, 0xcb, 0x3e, 0x79, 0x6e, 0x83, 0x4e, 0x0d,
+    0xd7, 0xb1, 0xd6, 0x17, 0x43, 0xb2, 0x6b, 0xd5, 0x20, 0x2c, 0x7a, 0x62, 0x32, 0x30, 0xc7, 0xc9,
+];
+pub const NATIVE_PROOF: [u8; 20] = [
+    0xb3, 0x2b, 0xb3, 0xa5, 0x83, 0xe1, 0x34, 0x0c, 0x0a, 0x11, 0x08, 0xd5, 0x8b, 0x1b, 0xe4, 0x97,
+    0x81, 0xad, 0x8c, 0x2f,
+];
+pub const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
+
+/// What the gate asks of a server for a client that wants no more than the gate itself does.
+pub const FLAGS: u32 = 0x0128_a205;
+
+pub fn nonce() -> [u8; NONCE] {
+    std::array::from_fn(|i| i as u8 + 1)
+}
+
+/// Protocol 10, version, thread 7, the nonce in two halves, flags, utf8mb4, autocommit, plugin.
+pub fn greeting_with(flags: u32, plugin: &str) -> Vec<u8> {
+    let (nonce, flags) = (nonce(), flags.to_le_bytes());
+    let mut out = b"\x0a8.4.0\0\x07\0\0\0".to_vec();
+    out.extend_from_slice(&nonce[..8]);
+    out.extend_from_slice(&[0, flags[0], flags[1], 255, 2, 0, flags[2], flags[3], 21]);
+    out.extend_from_slice(&[0; 10]);
+    out.extend_from_slice(&nonce[8..]);
+    out.push(0);
+    out.extend_from_slice(plugin.as_bytes());
+    out.push(0);
+    out
+}
+
+pub fn greeting(plugin: &str) -> Vec<u8> {
+    greeting_with(cap::OFFERED, plugin)
+}
+
+/// Flags, 1 GiB at most, character set, 23 zeros, user, proof, and what follows.
+pub fn login(flags: u32, proof: &[u8], behind: &[u8]) -> Vec<u8> {
+    let mut out = flags.to_le_bytes().to_vec();
+    out.extend_from_slice(&[0, 0, 0, 0x40, 255]);
+    out.extend_from_slice(&[0; 23]);
+    out.extend_from_slice(b"app\0");
+    out.push(proof.len() as u8);
+    out.extend_from_slice(proof);
+    out.extend_from_slice(behind);
+    out
+}
+
+/// What all sessions share. Nothing listens where the servers should be, unless the settings say otherwise.
+pub fn shared(settings: &[(&str, &str)]) -> Arc<Shared> {
+    let nowhere = [
+        ("GATE_PASSWORD", "x"),
+        ("GATE_MASTER", "127.0.0.1:1"),
+        ("GATE_SATELLITES", "127.0.0.1:2"),
+        ("GATE_CONSISTENCY", "eventual"),
+    ];
+    let get = |name: &str| {
+        let found = settings.iter().chain(&nowhere).find(|(n, _)| *n == name);
+        found.map(|(_, value)| (*value).to_owned())
+    };
+    let config = Config::read(&get).unwrap_or_else(|e| panic!("{e:?}"));
+    let (_, draining) = watch::channel(false);
+    let shared = crate::ops::start::assemble(config, draining).unwrap();
+    let satellites = shared.gate.servers.satellites();
+    satellites.iter().for_each(|s| s.stop_following());
+    Arc::new(shared)
 }

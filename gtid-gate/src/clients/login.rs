@@ -388,3 +388,6 @@ async fn ask_master(
 pub fn welcome() -> Vec<u8> {
     wire::ok_packet(STATUS_AUTOCOMMIT)
 }
+
+#[cfg(test)]
+mod tests;

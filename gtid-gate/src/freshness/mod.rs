@@ -13,3 +13,6 @@ pub use admission::{Gate, Leave, MasterLeave, Request};
 pub use fleet::{FleetError, WantedLimits};
 pub use history::{History, Place, Told};
 pub use read_index::ReadIndex;
+
+#[cfg(test)]
+mod tests;

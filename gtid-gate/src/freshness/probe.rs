@@ -22,12 +22,8 @@ const LONGEST_BACKOFF: Duration = Duration::from_millis(500);
 pub async fn follow(monitor: Monitor, read_index: ReadIndex, master: Arc<Server>) {
     let mut backoff = SHORTEST_BACKOFF;
     loop {
-        let mut served = false;
-        let reason = match monitor.connect().await {
-            Ok(backend) => serve(&monitor, backend, &read_index, &master, &mut served).await,
-            Err(error) => error,
-        };
-        monitor.lost(&reason);
+        let connected = monitor.connect().await;
+        let served = serve_until_lost(&monitor, connected, &read_index, &master).await;
         backoff = if served {
             SHORTEST_BACKOFF
         } else {
@@ -35,6 +31,22 @@ pub async fn follow(monitor: Monitor, read_index: ReadIndex, master: Arc<Server>
         };
         tokio::time::sleep(backoff).await;
     }
+}
+
+/// Whether the satellite said where it is before it was lost.
+pub(super) async fn serve_until_lost(
+    monitor: &Monitor,
+    connected: Result<Box<Backend>, BackendError>,
+    read_index: &ReadIndex,
+    master: &Arc<Server>,
+) -> bool {
+    let mut served = false;
+    let reason = match connected {
+        Ok(backend) => serve(monitor, backend, read_index, master, &mut served).await,
+        Err(error) => error,
+    };
+    monitor.lost(&reason);
+    served
 }
 
 async fn serve(

@@ -26,9 +26,14 @@ pub struct ReadIndex {
 impl ReadIndex {
     /// Starts the task that asks; it ends when nobody can request any more.
     pub fn start(monitor: Monitor) -> Self {
+        Self::start_on(None, monitor)
+    }
+
+    /// The same, with a connection that is there already.
+    pub(super) fn start_on(connection: Option<Box<Backend>>, monitor: Monitor) -> Self {
         let (requests, inbox) = mpsc::unbounded_channel();
         let nudged = Arc::new(AtomicBool::new(false));
-        tokio::spawn(run(monitor, inbox, nudged.clone()));
+        tokio::spawn(run(connection, monitor, inbox, nudged.clone()));
         Self { requests, nudged }
     }
 
@@ -50,11 +55,11 @@ impl ReadIndex {
 }
 
 async fn run(
+    mut connection: Option<Box<Backend>>,
     monitor: Monitor,
     mut inbox: mpsc::UnboundedReceiver<Request>,
     nudged: Arc<AtomicBool>,
 ) {
-    let mut connection = None;
     let mut waiting: Vec<Request> = Vec::new();
     loop {
         let next = tokio::time::timeout(monitor.keepalive, inbox.recv()).await;

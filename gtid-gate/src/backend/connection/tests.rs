@@ -4,30 +4,16 @@ use super::*;
 use crate::net::tls::ExchangeKey;
 use crate::ops::config::{Address, Limits};
 use crate::test_support::{
-    Lost, PIPE, Step, WAIT, expects, one_row, packet, play, query, sends, total,
+    FLAGS, Lost, NATIVE_PROOF, OK, PIPE, SHA2_PROOF, Step, WAIT, expects, greeting, greeting_with,
+    login, nonce, one_row, packet, play, query, sends, total,
 };
 use tokio::io::duplex;
 
 mod commands;
 mod tls;
 
-/// `caching_sha2_password` and `mysql_native_password` of "secret" with the nonce 1, 2, …, 20.
-const SHA2_PROOF: [u8; 32] = [
-    0x74, 0x6e, 0xbe, 0x20, 0x5d, 0x56, 0xa0, 0x70, 0x7a, 0xcb, 0x3e, 0x79, 0x6e, 0x83, 0x4e, 0x0d,
-    0xd7, 0xb1, 0xd6, 0x17, 0x43, 0xb2, 0x6b, 0xd5, 0x20, 0x2c, 0x7a, 0x62, 0x32, 0x30, 0xc7, 0xc9,
-];
-const NATIVE_PROOF: [u8; 20] = [
-    0xb3, 0x2b, 0xb3, 0xa5, 0x83, 0xe1, 0x34, 0x0c, 0x0a, 0x11, 0x08, 0xd5, 0x8b, 0x1b, 0xe4, 0x97,
-    0x81, 0xad, 0x8c, 0x2f,
-];
-const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 const DENIED: &[u8] = b"\xff\x15\x04#28000Access denied";
-const FLAGS: u32 = 0x0128_a205;
 const WITH_DATABASE: u32 = 8;
-
-fn nonce() -> [u8; NONCE] {
-    std::array::from_fn(|i| i as u8 + 1)
-}
 
 fn server(role: Role) -> Arc<Server> {
     let address = Address {
@@ -53,36 +39,6 @@ fn wish<'a>() -> Wish<'a> {
         tls: None,
         socket: Socket::No,
     }
-}
-
-/// Protocol 10, version, thread 7, the nonce in two halves, flags, utf8mb4, autocommit, plugin.
-fn greeting_with(flags: u32, plugin: &str) -> Vec<u8> {
-    let (nonce, flags) = (nonce(), flags.to_le_bytes());
-    let mut out = b"\x0a8.4.0\0\x07\0\0\0".to_vec();
-    out.extend_from_slice(&nonce[..8]);
-    out.extend_from_slice(&[0, flags[0], flags[1], 255, 2, 0, flags[2], flags[3], 21]);
-    out.extend_from_slice(&[0; 10]);
-    out.extend_from_slice(&nonce[8..]);
-    out.push(0);
-    out.extend_from_slice(plugin.as_bytes());
-    out.push(0);
-    out
-}
-
-fn greeting(plugin: &str) -> Vec<u8> {
-    greeting_with(cap::OFFERED, plugin)
-}
-
-/// Flags, 1 GiB at most, character set, 23 zeros, user, proof, and what follows.
-fn login(flags: u32, proof: &[u8], behind: &[u8]) -> Vec<u8> {
-    let mut out = flags.to_le_bytes().to_vec();
-    out.extend_from_slice(&[0, 0, 0, 0x40, 255]);
-    out.extend_from_slice(&[0; 23]);
-    out.extend_from_slice(b"app\0");
-    out.push(proof.len() as u8);
-    out.extend_from_slice(proof);
-    out.extend_from_slice(behind);
-    out
 }
 
 fn sha2_login() -> Vec<u8> {
@@ -127,12 +83,13 @@ async fn log_in_to(
 ) -> Result<Box<Backend>, BackendError> {
     let (near, mut far) = duplex(PIPE);
     let conn = Conn::new(Lost::after(lost_after, near));
-    let logging_in = tokio::time::timeout(WAIT, Backend::log_in(conn, way, server, wish));
-    let (outcome, played) = tokio::join!(logging_in, play(steps, &mut far));
+    let logging_in = Backend::log_in(conn, way, server, wish);
+    let both = async { tokio::join!(logging_in, play(steps, &mut far)) };
+    let (outcome, played) = tokio::time::timeout(WAIT, both).await.expect("an end");
     if lost_after >= total(steps) {
         played.expect("the whole script");
     }
-    let backend = outcome.expect("an end of the login")?.0;
+    let backend = outcome?.0;
     let backend = backend.conn.is_between_messages().then_some(backend);
     Ok(backend.expect("nothing unread"))
 }

@@ -1,0 +1,156 @@
+//! Which server a read is let to, while a scripted master says what has been committed.
+
+use super::*;
+use crate::backend::Servers;
+use crate::common::consistency::{AfterWait, Level, Policy};
+
+struct Fixture {
+    shared: Arc<Shared>,
+    gate: Gate,
+    satellite: Arc<Server>,
+    seen: History,
+}
+
+impl Fixture {
+    /// A gate of its own over one satellite, with this way to ask the master.
+    fn new(shared: Arc<Shared>, ask: impl FnOnce(&Shared) -> ReadIndex) -> Self {
+        let servers = Servers::new(&shared.config);
+        let satellite = servers.add(shared.config.satellites[0].clone()).unwrap();
+        let index = ask(&shared);
+        let gate = Gate::new(&shared.config, servers, index, shared.metrics.clone());
+        Self {
+            shared,
+            gate,
+            satellite,
+            seen: History::default(),
+        }
+    }
+
+    fn read(&self, level: Level, after_wait: AfterWait) -> Request<'_> {
+        Request {
+            arrived: Instant::now(),
+            policy: Policy {
+                level,
+                wait: Duration::from_millis(200),
+                after_wait,
+            },
+            seen: &self.seen,
+            excluded: &[],
+        }
+    }
+}
+
+/// The satellite's id, or none for the master.
+fn admitted(leave: Result<Leave, crate::protocol::error::SqlError>) -> Option<usize> {
+    match leave.unwrap_or_else(|e| panic!("{e}")) {
+        Leave::Satellite { server, .. } => Some(server.id),
+        Leave::Master(_) => None,
+    }
+}
+
+#[tokio::test]
+async fn a_strong_read_waits_for_what_the_master_had_when_it_was_asked_after_the_read_came() {
+    let mut far = None;
+    let fixture = Fixture::new(servers(), |shared| {
+        let (index, end) = ask_master(shared, usize::MAX);
+        far = Some(end);
+        index
+    });
+    let mut far = far.unwrap();
+    let satellite = &fixture.satellite;
+    publish(&fixture.gate.servers.master, 5);
+    publish(satellite, 5);
+    let read = fixture.read(Level::Strong, AfterWait::Error);
+    let mut admitting = Box::pin(fixture.gate.admit(read));
+    begun(&mut admitting).await;
+    played(&[expects(0, &query(ASKED)), answer(7)], &mut far).await;
+    while satellite.oldest_unmet().is_none() {
+        begun(&mut admitting).await;
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(satellite.oldest_unmet(), Some(set(7)));
+    publish(satellite, 6);
+    begun(&mut admitting).await;
+    publish(satellite, 7);
+    assert_eq!(admitted(admitting.await), Some(satellite.id));
+    assert_eq!(satellite.oldest_unmet(), None, "nobody waits any more");
+    assert_eq!(satellite.load(), 0);
+}
+
+#[tokio::test]
+async fn a_strong_read_is_refused_when_the_master_is_lost_at_any_byte_of_its_answer() {
+    let steps = [expects(0, &query(ASKED)), answer(5)];
+    let shared = servers();
+    for lost_after in 0..=total(&steps) {
+        let mut far = None;
+        let fixture = Fixture::new(shared.clone(), |shared| {
+            let (index, end) = ask_master(shared, lost_after);
+            far = Some(end);
+            index
+        });
+        let mut far = far.unwrap();
+        publish(&fixture.gate.servers.master, 5);
+        publish(&fixture.satellite, 5);
+        let read = fixture.read(Level::Strong, AfterWait::Master);
+        let both = async { tokio::join!(fixture.gate.admit(read), play(&steps, &mut far)) };
+        let (leave, _) = tokio::time::timeout(WAIT, both).await.expect("an end");
+        if lost_after == total(&steps) {
+            assert_eq!(admitted(leave), Some(fixture.satellite.id));
+        } else {
+            assert_eq!(
+                leave.err().map(|e| e.code),
+                Some(1105),
+                "lost after {lost_after}"
+            );
+        }
+        assert_eq!(fixture.satellite.load(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_read_that_waits_for_a_satellite_that_is_lost_goes_to_the_master_at_once() {
+    let fixture = Fixture::new(servers(), |shared| master_that_has(shared, 9));
+    publish(&fixture.satellite, 5);
+    let mut read = fixture.read(Level::Strong, AfterWait::Master);
+    read.policy.wait = 10 * WAIT;
+    let mut admitting = Box::pin(fixture.gate.admit(read));
+    while fixture.shared.metrics.waits.get() == 0 {
+        begun(&mut admitting).await;
+        tokio::task::yield_now().await;
+    }
+    fixture.satellite.forget();
+    let leave = tokio::time::timeout(WAIT, admitting).await.expect("leave");
+    assert_eq!(admitted(leave), None);
+}
+
+#[tokio::test]
+async fn the_master_s_places_for_reads_are_few_and_come_back() {
+    let fixture = Fixture::new(servers(), |shared| master_that_has(shared, 9));
+    let read = || {
+        fixture
+            .gate
+            .admit(fixture.read(Level::Strong, AfterWait::Master))
+    };
+    let first = read().await.unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(fixture.gate.servers.master.load(), 1);
+    let mut second = Box::pin(read());
+    begun(&mut second).await;
+    drop(first);
+    let leave = tokio::time::timeout(WAIT, second).await.expect("leave");
+    assert_eq!(admitted(leave), None);
+    assert_eq!(fixture.gate.servers.master.load(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_that_finds_no_place_on_the_master_is_refused_after_its_time() {
+    let fixture = Fixture::new(servers(), |shared| master_that_has(shared, 9));
+    let read = || {
+        fixture
+            .gate
+            .admit(fixture.read(Level::Strong, AfterWait::Master))
+    };
+    let _first = read().await.unwrap_or_else(|e| panic!("{e}"));
+    let refused = read().await.err().map(|e| e.code);
+    assert_eq!(refused, Some(1105));
+    assert_eq!(fixture.shared.metrics.fallback_rejections.get(), 1);
+}
