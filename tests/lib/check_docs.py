@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks what people read: links, tables, length of lines and of the README, settings.
 
-Comes in: the tracked Markdown files, docker-compose.yml. Goes out: a line for each mistake, exit status 1 if there is one.
+Comes in: the tracked Markdown files, docker-compose.yml. Goes out: a line for each mistake on stderr, exit status 1 if there is one.
 usage: check_docs.py
 """
 
@@ -100,8 +100,7 @@ def main():
         for check in (links, tables, lengths, settings)
         for number, what in check(file, file.read_text())
     ]
-    print(*mistakes, sep="\n" if mistakes else "")
-    sys.exit(1 if mistakes else 0)
+    sys.exit("\n".join(mistakes) or 0)
 
 
 if __name__ == "__main__":
