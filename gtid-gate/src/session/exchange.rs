@@ -3,10 +3,8 @@
 //! Must never: repeat what may have been done.
 
 use super::before::At;
-use super::fault::Fault;
 use super::parts::Session;
 use super::relay::{Answer, OnRefusal, RelayError, relay};
-use super::seek::{is_ready, make_ready};
 use super::state::Tx;
 use super::work::{SendError, Work, send};
 use crate::backend::bounded;
@@ -18,10 +16,6 @@ use crate::protocol::status_rows::StatusRows;
 use crate::protocol::tls_status::SslStatus;
 use crate::protocol::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS};
 use std::time::Duration;
-
-/// What begins a read-only transaction on its server.
-pub(super) const BEGIN_READ_ONLY: &str = "START TRANSACTION READ ONLY";
-pub(super) const BEGIN_SNAPSHOT: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
 
 /// Why an exchange with a server came to nothing.
 pub(super) enum Failed {
@@ -123,132 +117,6 @@ impl Session {
         self.state.before.ran(at(backend), self.ties.rows);
         if Self::is_master(&backend.server) {
             self.state.inserted |= answer.inserted || self.ties.sets_insert_id;
-        }
-    }
-
-    /// The session's connection to the master, as it is. Who waits for one has no turn that others wait for.
-    async fn take_master_as_is(&mut self) -> Result<Box<Backend>, Fault> {
-        let existing = self
-            .connections
-            .master
-            .take()
-            .and_then(|mut b| (!b.conn.has_ended()).then_some(b));
-        if existing.is_none() && self.state.depends_on_master() {
-            return Err(Fault::Fatal(SqlError::gate(
-                "lost the connection to the master",
-            )));
-        }
-        if let Some(backend) = existing {
-            return Ok(backend);
-        }
-        if std::mem::take(&mut self.state.inserted) {
-            self.state.insert_id_lost = true;
-        }
-        self.turn = None;
-        let connected = self
-            .seeker()
-            .connection(&self.shared.gate.servers.master)
-            .await;
-        connected.map_err(|error| self.no_master(error))
-    }
-
-    /// Waits for a turn on the master, with a connection to it in hand.
-    pub(super) async fn queue_with_master(&mut self) -> Result<(), Fault> {
-        self.connections.master = Some(self.take_master_as_is().await?);
-        let server = self.shared.gate.servers.master.clone();
-        Ok(self.queue(&server).await?)
-    }
-
-    /// The session's connection to the master, with everything in place.
-    async fn take_master(&mut self) -> Result<Box<Backend>, Fault> {
-        let mut backend = self.take_master_as_is().await?;
-        if is_ready(&self.state, &backend) {
-            return Ok(backend);
-        }
-        let within = self.shared.config.server_timeout;
-        let readying = async {
-            let ready = make_ready(&self.state, &mut backend).await;
-            Ok((backend, ready))
-        };
-        match bounded(within, readying).await {
-            Ok((backend, Ok(()))) => Ok(backend),
-            Ok((backend, Err(BackendError::Sql(error)))) => {
-                self.connections.master = Some(backend);
-                Err(Fault::Sql(error))
-            }
-            Ok((_, Err(error))) | Err(error) => Err(self.no_master(error)),
-        }
-    }
-
-    /// Before the session comes to depend on that connection.
-    pub(super) async fn connect_master(&mut self) -> Result<(), Fault> {
-        self.connections.master = Some(self.take_master().await?);
-        Ok(())
-    }
-
-    /// There is no connection to the master, and nothing was sent.
-    fn no_master(&mut self, error: BackendError) -> Fault {
-        self.count_error("no_master");
-        let fatal = self.state.depends_on_master();
-        let error = error.for_client("the master");
-        if fatal {
-            Fault::Fatal(error)
-        } else {
-            Fault::Sql(error)
-        }
-    }
-
-    /// Something of the gate's own, on the master.
-    pub(super) async fn on_master_quietly(&mut self, sql: &str) -> Result<(), Fault> {
-        let mut backend = self.take_master().await?;
-        match backend.query(sql).await {
-            Ok(_) => {
-                self.connections.master = Some(backend);
-                Ok(())
-            }
-            Err(BackendError::Sql(error)) => {
-                self.connections.master = Some(backend);
-                Err(Fault::Sql(error))
-            }
-            Err(error) => Err(self.lost_master(error)),
-        }
-    }
-
-    /// Runs a command on the master and passes the answer on; `told`: what the answer lets the client know.
-    pub(super) async fn on_master(&mut self, work: &mut Work, told: Told) -> Result<Answer, Fault> {
-        let mut backend = self.take_master().await?;
-        let running = backend.server.start_running();
-        let outcome = self.exchange(&mut backend, work, OnRefusal::Pass).await;
-        drop(running);
-        match outcome {
-            Ok(answer) => {
-                self.after(&mut backend, &answer, told);
-                self.connections.master = Some(backend);
-                Ok(answer)
-            }
-            Err(Failed::Prepare(error)) => {
-                self.connections.master = Some(backend);
-                Err(Fault::Sql(error))
-            }
-            Err(failed) => {
-                self.answered_by(&backend.server, &backend.incarnation, told);
-                Err(self.master_failed(failed))
-            }
-        }
-    }
-
-    fn master_failed(&mut self, failed: Failed) -> Fault {
-        match failed {
-            Failed::Relay(RelayError::NothingSent(error)) => self.lost_master(error),
-            Failed::Relay(RelayError::Cut { error, fits }) => match (self.lost_master(error), fits)
-            {
-                (fault, true) => fault,
-                (_, false) => Fault::Gone,
-            },
-            Failed::Relay(RelayError::Refused(_)) => Fault::Sql(SqlError::read_only_transaction()),
-            Failed::Relay(RelayError::ClientGone | RelayError::Killed) => Fault::Gone,
-            Failed::Client(error) | Failed::Relay(RelayError::Client(error)) => Fault::from(error),
-            Failed::Prepare(error) => Fault::Sql(error),
         }
     }
 }
