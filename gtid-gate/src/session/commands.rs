@@ -3,10 +3,10 @@
 //! What is not known is answered with an error and changes nothing.
 
 use super::connections::Connections;
+use super::execution::COM_STMT_PREPARE;
 use super::fault::Fault;
 use super::long_data::COM_STMT_SEND_LONG_DATA;
 use super::parts::Session;
-use super::prepared::COM_STMT_PREPARE;
 use super::state::{State, Tx};
 use super::statement::Known;
 use super::user::User;

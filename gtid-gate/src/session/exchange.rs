@@ -3,6 +3,7 @@
 //! Must never: repeat what may have been done.
 
 use super::before::At;
+use super::execution::Execution;
 use super::parts::Session;
 use super::relay::{Answer, OnRefusal, RelayError, relay};
 use super::state::Tx;
@@ -39,17 +40,7 @@ impl Session {
         if let Work::Execute(execution) = work
             && !execution.is_prepared(backend)
         {
-            // On a satellite that hangs, a read must move on; on the master a lock may take its time.
-            let within = match backend.server.role {
-                Role::Master => Duration::MAX,
-                Role::Satellite => self.shared.config.server_timeout,
-            };
-            bounded(within, execution.prepare(backend))
-                .await
-                .map_err(|error| match error {
-                    BackendError::Sql(error) => Failed::Prepare(error),
-                    other => Failed::Relay(RelayError::NothingSent(other)),
-                })?;
+            self.prepare_there(execution, backend).await?;
         }
         let limit = self.shared.config.max_packet;
         send(&mut self.client.conn, backend, work, limit)
@@ -58,18 +49,8 @@ impl Session {
                 SendError::Client(error) => Failed::Client(error),
                 SendError::Server(error) => Failed::Relay(RelayError::NothingSent(error)),
             })?;
-        let extra = if backend.server.role == Role::Master {
-            self.state.extra_status()
-        } else {
-            0
-        };
-        let client = &mut self.client.conn;
-        let mut response = Response::new(work.shape(), backend.deprecate_eof(), client.seq);
-        response.extra_status = extra;
-        if self.ties.asks_status {
-            response.status_rows = status_rows(self.client.ssl, work);
-        }
-        let turn = &mut self.turn;
+        let response = self.response_to(work, backend);
+        let (client, turn) = (&mut self.client.conn, &mut self.turn);
         let answer = relay(client, backend, &self.entry, turn, response, on_refusal).await;
         self.turn = None;
         let answer = answer.map_err(Failed::Relay)?;
@@ -77,6 +58,35 @@ impl Session {
             backend.add_statement(*key, prepared.server_id);
         }
         Ok(answer)
+    }
+
+    async fn prepare_there(
+        &self,
+        execution: &Execution,
+        backend: &mut Backend,
+    ) -> Result<(), Failed> {
+        // On a satellite that hangs, a read must move on; on the master a lock may take its time.
+        let within = match backend.server.role {
+            Role::Master => Duration::MAX,
+            Role::Satellite => self.shared.config.server_timeout,
+        };
+        let prepared = bounded(within, execution.prepare(backend)).await;
+        prepared.map_err(|error| match error {
+            BackendError::Sql(error) => Failed::Prepare(error),
+            other => Failed::Relay(RelayError::NothingSent(other)),
+        })
+    }
+
+    fn response_to(&self, work: &Work, backend: &Backend) -> Response {
+        let seq = self.client.conn.seq;
+        let mut response = Response::new(work.shape(), backend.deprecate_eof(), seq);
+        if backend.server.role == Role::Master {
+            response.extra_status = self.state.extra_status();
+        }
+        if self.ties.asks_status {
+            response.status_rows = status_rows(self.client.ssl, work);
+        }
+        response
     }
 
     /// Draws the consequences of an answer for the session's transaction.

@@ -10,6 +10,7 @@ mod commands;
 mod connections;
 mod exchange;
 mod execute;
+mod execution;
 mod fault;
 mod held;
 mod infile;

@@ -176,6 +176,16 @@ impl Session {
         if moves && begins {
             self.state.tx = Tx::Pending;
         }
+        self.read_ended(server, backend, work, outcome)
+    }
+
+    fn read_ended(
+        &mut self,
+        server: &Server,
+        mut backend: Box<Backend>,
+        work: &Work,
+        outcome: Result<Answer, Failed>,
+    ) -> Result<Answer, Unread> {
         match outcome {
             Ok(answer) => {
                 self.after(&mut backend, &answer, told_by(work));
@@ -217,7 +227,7 @@ impl Session {
             Some(backend) => Ok(backend),
             None => self.seeker().connection(server).await,
         };
-        let mut backend = connected.map_err(|error| match error {
+        let backend = connected.map_err(|error| match error {
             BackendError::Busy(error) => Unread::Fault(Fault::Sql(error)),
             other => Unread::Elsewhere(other),
         })?;
@@ -231,7 +241,16 @@ impl Session {
         {
             return Ok(backend);
         }
-        let within = self.shared.config.server_timeout;
+        self.ready_satellite(backend, incarnation, opening).await
+    }
+
+    async fn ready_satellite(
+        &self,
+        mut backend: Box<Backend>,
+        incarnation: &Incarnation,
+        opening: &[String],
+    ) -> Result<Box<Backend>, Unread> {
+        let (server, within) = (backend.server.clone(), self.shared.config.server_timeout);
         let readying = async {
             if backend.incarnation != *incarnation {
                 return Err(BackendError::Lost("it was restarted".into()));

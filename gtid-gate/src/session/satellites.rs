@@ -42,6 +42,17 @@ impl Session {
         }
         let outcome = self.exchange(&mut backend, work, OnRefusal::Pass).await;
         drop(running);
+        self.on_satellite_ended(backend, work, told, outcome).await
+    }
+
+    async fn on_satellite_ended(
+        &mut self,
+        mut backend: Box<Backend>,
+        work: &mut Work,
+        told: Told,
+        outcome: Result<Answer, Failed>,
+    ) -> Result<Answer, Fault> {
+        let id = backend.server.id;
         match outcome {
             Ok(answer) => {
                 self.after(&mut backend, &answer, told);
@@ -60,7 +71,10 @@ impl Session {
             {
                 self.move_unread(id, work).await
             }
-            Err(failed) => Err(self.satellite_failed(&server, &backend, failed)),
+            Err(failed) => {
+                let server = backend.server.clone();
+                Err(self.satellite_failed(&server, &backend, failed))
+            }
         }
     }
 
