@@ -9,7 +9,7 @@ export
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-demo: up ## from nothing to reads on satellites: start, load, run sysbench, report, verify
+demo: ## from nothing to reads on satellites: start, load, run sysbench, report, verify
 	@loadgen/run-demo
 
 up: ## start the stack (SATELLITES=n for more than two); installs and builds what is missing

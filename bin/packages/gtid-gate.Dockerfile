@@ -1,7 +1,8 @@
-# gtid-gate from a binary that this machine has built (target/release): the same image where no registry is reachable.
+# gtid-gate from a binary that this machine has built (target/GATE_PROFILE): the same image where no registry is reachable.
 ARG BASE_IMAGE
 FROM ${BASE_IMAGE}
-COPY target/release/gtid-gate /usr/local/bin/gtid-gate
+ARG GATE_PROFILE=release
+COPY target/${GATE_PROFILE}/gtid-gate /usr/local/bin/gtid-gate
 USER 10001:10001
 EXPOSE 6034 6035 8080
 ENTRYPOINT ["/usr/local/bin/gtid-gate"]

@@ -5,7 +5,7 @@ use crate::ops::config::Config;
 use crate::protocol::capability as cap;
 use crate::protocol::handshake::NONCE;
 use crate::protocol::stream::Stream;
-use crate::protocol::wire::{put_lenenc, put_lenenc_bytes};
+use crate::protocol::wire::{HEADER, payload_size, put_lenenc, put_lenenc_bytes};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -154,6 +154,15 @@ pub fn packet(seq: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// The payload of a packet that is not continued.
+pub async fn read_packet(from: &mut (impl AsyncRead + Unpin)) -> Vec<u8> {
+    let mut header = [0; HEADER];
+    from.read_exact(&mut header).await.unwrap();
+    let mut payload = vec![0; payload_size(&header)];
+    from.read_exact(&mut payload).await.unwrap();
+    payload
+}
+
 /// An answer of one row of text, for a client that wants no EOF packet after the columns.
 pub fn one_row(cells: &[&str]) -> Vec<u8> {
     let mut count = Vec::new();
@@ -172,7 +181,7 @@ pub fn one_row(cells: &[&str]) -> Vec<u8> {
 }
 
 /// The definition of a VARCHAR column without a name.
-fn column() -> Vec<u8> {
+pub fn column() -> Vec<u8> {
     let mut out = b"\x03def\0\0\0\0\0\x0c".to_vec();
     out.extend_from_slice(&[255, 0, 0, 4, 0, 0, 253, 0, 0, 31, 0, 0]);
     out

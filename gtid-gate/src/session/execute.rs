@@ -4,10 +4,8 @@ use super::fault::Fault;
 use super::parts::Session;
 use super::plan::{self, Begin, End, InMaster, InReadOnly, Outside, Plan, Prepare, Refusal, plan};
 use super::relay::Answer;
-use super::run::{BEGIN_READ_ONLY, BEGIN_SNAPSHOT};
 use super::state::{Next, Tx};
 use super::statement::Known;
-use super::turns::patiently;
 use super::work::Work;
 use crate::common::consistency::Choice;
 use crate::freshness::Told;
@@ -17,6 +15,10 @@ use crate::protocol::response::Shape;
 
 /// Bytes of statements of a transaction that has read nothing, beyond which it no longer moves to another satellite.
 const MAX_OPENING: usize = 4096;
+
+/// What begins a read-only transaction on its server.
+pub(super) const BEGIN_READ_ONLY: &str = "START TRANSACTION READ ONLY";
+pub(super) const BEGIN_SNAPSHOT: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
 
 impl Session {
     /// Makes a plan for the statement, and carries it out.
@@ -155,14 +157,6 @@ impl Session {
         }
     }
 
-    /// Waits for a turn on the master. Who holds something there, which others may wait for, never has to.
-    pub(super) async fn queue_for_master(&mut self, work: &Work) -> Result<(), Fault> {
-        if self.state.sticky.is_some() || self.leave.is_some() || !work.repeatable() {
-            return Ok(());
-        }
-        self.queue_with_master().await
-    }
-
     async fn on_master_outside(&mut self, work: &mut Work, told: Told) -> Result<(), Fault> {
         if told != Told::OwnChange {
             self.before_master().await?;
@@ -171,13 +165,6 @@ impl Session {
         self.tell_next_to_master().await?;
         self.shared.metrics.master_statements.inc();
         self.on_master(work, told).await.map(drop)
-    }
-
-    /// Waits until the master shows what the session has seen elsewhere.
-    pub(super) async fn before_master(&self) -> Result<(), SqlError> {
-        let gate = &self.shared.gate;
-        let shown = gate.before_master(&self.state.seen, self.promise.policy.level);
-        patiently(&self.entry, shown).await?
     }
 
     async fn pin(&mut self, reason: &'static str, work: &mut Work) -> Result<(), Fault> {

@@ -7,6 +7,7 @@
 use crate::backend::StatementKey;
 use crate::protocol::auth;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Of one statement.
 #[derive(Clone, Copy)]
@@ -27,6 +28,16 @@ struct Numbers {
 #[derive(Default)]
 pub struct Names {
     by_text: HashMap<StatementKey, Numbers>,
+}
+
+/// What a statement is, wherever it runs.
+#[derive(Clone)]
+pub struct Text {
+    pub sql: Arc<[u8]>,
+    /// Its names without a schema mean this one's.
+    pub database: Option<Arc<str>>,
+    pub name: Name,
+    pub key: StatementKey,
 }
 
 impl Name {

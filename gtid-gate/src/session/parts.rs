@@ -14,7 +14,6 @@ use crate::common::consistency::Choice;
 use crate::common::memory::Share;
 use crate::freshness::{MasterLeave, Told};
 use crate::protocol::charset::Encoding;
-use crate::protocol::error::{BackendError, SqlError};
 use crate::protocol::wire;
 use crate::sql::Ties;
 use std::sync::Arc;
@@ -94,32 +93,6 @@ impl Session {
             user: config.users.get(&user.name).copied().unwrap_or_default(),
             otherwise: config.policy,
         });
-    }
-
-    /// The master's connection broke. Nothing is repeated; a session whose state was there ends.
-    pub(super) fn lost_master(&mut self, error: BackendError) -> Fault {
-        self.shared
-            .metrics
-            .errors
-            .with_label_values(&["master_lost"])
-            .inc();
-        let keeps_nothing_there = !self.state.depends_on_master();
-        let error = match error {
-            BackendError::Busy(error) => return Fault::Sql(error),
-            // What it said before it closed the connection.
-            BackendError::Sql(error) => error,
-            other => {
-                tracing::debug!(reason = %other, "lost the master");
-                let what =
-                    "lost the master during the statement: it may or may not have taken effect";
-                SqlError::gate(what)
-            }
-        };
-        if keeps_nothing_there {
-            Fault::Sql(error)
-        } else {
-            Fault::Fatal(error)
-        }
     }
 
     pub(super) fn is_master(server: &Server) -> bool {

@@ -4,34 +4,20 @@
 //! once, and long data that it sent ahead, are kept and given to the server that needs them.
 //! Must never: execute with types or data of another execution.
 
-use super::long_data::{LongData, Values};
-use super::names::{Name, Names};
+use super::execution::Execution;
+use super::long_data::LongData;
+use super::names::{Names, Text};
 use super::statement::Known;
-use crate::backend::{Backend, StatementKey};
+use crate::backend::StatementKey;
 use crate::common::memory::{Full, Hold, Share};
-use crate::protocol::bind_params::{COUNT_FOLLOWS, Given};
-use crate::protocol::error::{BackendError, SqlError};
-use crate::protocol::wire;
+use crate::protocol::bind_params::Given;
+use crate::protocol::error::SqlError;
 use bytes::BytesMut;
 use std::collections::HashMap;
-use std::io;
 use std::sync::Arc;
 
-pub const COM_STMT_PREPARE: u8 = 0x16;
-
-const MAX_OWN_ANSWER: usize = 64 << 20;
 /// What a prepared statement takes besides its text, about.
 const STATEMENT: usize = 1024;
-
-/// What a statement is, wherever it runs.
-#[derive(Clone)]
-pub struct Text {
-    pub sql: Arc<[u8]>,
-    /// Its names without a schema mean this one's.
-    pub database: Option<Arc<str>>,
-    name: Name,
-    pub key: StatementKey,
-}
 
 pub struct Statement {
     pub text: Text,
@@ -180,101 +166,10 @@ impl Statement {
     }
 }
 
-/// One execution, ready for any server.
-pub struct Execution {
-    text: Text,
-    payload: BytesMut,
-    pub continued: bool,
-    /// The values in the packet.
-    given: Option<Given>,
-    types: Option<Arc<[u8]>>,
-    long_data: Values,
-    /// What the packet begins with for a server that is told the types anew.
-    rewritten: Vec<u8>,
-}
-
-impl Execution {
-    pub fn wants_cursor(&self) -> bool {
-        let flags = self.payload.get(5);
-        flags.is_some_and(|flags| flags & !COUNT_FOLLOWS != 0)
-    }
-
-    pub fn sql(&self) -> &[u8] {
-        &self.text.sql
-    }
-
-    pub fn is_prepared(&self, backend: &Backend) -> bool {
-        backend.statements.contains_key(&self.text.key)
-    }
-
-    /// Prepares the statement on this server.
-    pub async fn prepare(&self, backend: &mut Backend) -> Result<(), BackendError> {
-        let Text {
-            sql, database, key, ..
-        } = &self.text;
-        let here = backend.database.clone();
-        let moves = database.as_deref() != here.as_deref();
-        if let Some(name) = database.as_deref().filter(|_| moves) {
-            backend.select_database(name).await?;
-        }
-        let prepared = prepare(backend, sql).await;
-        if let Some(name) = here.filter(|_| moves) {
-            backend.select_database(&name).await?;
-        }
-        backend.add_statement(*key, prepared?);
-        Ok(())
-    }
-
-    /// Sends what must go ahead and returns the packet in this server's terms, in two pieces.
-    pub async fn begin_on(&mut self, backend: &mut Backend) -> io::Result<[&[u8]; 2]> {
-        let Some(there) = backend.statements.get_mut(&self.text.key) else {
-            return Ok([&self.payload, &[]]);
-        };
-        let told = there.types == self.types;
-        if !told {
-            there.types = self.types.clone();
-        }
-        let id = there.id;
-        self.long_data.send(&mut backend.conn, id).await?;
-        backend.conn.begin();
-        self.payload[1..5].copy_from_slice(&id.to_le_bytes());
-        Ok(match (self.given, &self.types) {
-            (Some(given), Some(types)) if !given.bound && !told => {
-                let (head, values) = given.with_types(&self.payload, types);
-                self.rewritten = head;
-                [&self.rewritten, values]
-            }
-            _ => [&self.payload, &[]],
-        })
-    }
-}
-
-/// Prepares on a server what another one has prepared for the client already.
-async fn prepare(backend: &mut Backend, sql: &[u8]) -> Result<u32, BackendError> {
-    let mut command = vec![COM_STMT_PREPARE];
-    command.extend_from_slice(sql);
-    backend.conn.begin();
-    backend.conn.send(&command).await?;
-    let first = backend.conn.packet(MAX_OWN_ANSWER).await?;
-    if first.first() == Some(&0xff) {
-        return Err(BackendError::Sql(wire::parse_err(&first)));
-    }
-    let mut reader = wire::Reader::new(&first);
-    reader.u8()?;
-    let id = reader.u32()?;
-    let counts = [reader.u16()?, reader.u16()?];
-    for count in counts {
-        let end = u32::from(count > 0 && !backend.deprecate_eof());
-        for _ in 0..u32::from(count) + end {
-            backend.conn.packet(MAX_OWN_ANSWER).await?;
-        }
-    }
-    Ok(id)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::bind_params::COUNT_FOLLOWS;
 
     fn known() -> Arc<Known> {
         let understood = crate::sql::understand("SELECT ?");

@@ -3,10 +3,10 @@
 //! Must never: run a read on another incarnation than the one that was admitted; move a read of which the client has
 //! got something.
 
+use super::exchange::Failed;
 use super::fault::Fault;
 use super::parts::Session;
 use super::relay::{Answer, OnRefusal, RelayError};
-use super::run::Failed;
 use super::seek::{is_ready, make_ready};
 use super::state::Tx;
 use super::turns::patiently;
@@ -176,6 +176,16 @@ impl Session {
         if moves && begins {
             self.state.tx = Tx::Pending;
         }
+        self.read_ended(server, backend, work, outcome)
+    }
+
+    fn read_ended(
+        &mut self,
+        server: &Server,
+        mut backend: Box<Backend>,
+        work: &Work,
+        outcome: Result<Answer, Failed>,
+    ) -> Result<Answer, Unread> {
         match outcome {
             Ok(answer) => {
                 self.after(&mut backend, &answer, told_by(work));
@@ -217,7 +227,7 @@ impl Session {
             Some(backend) => Ok(backend),
             None => self.seeker().connection(server).await,
         };
-        let mut backend = connected.map_err(|error| match error {
+        let backend = connected.map_err(|error| match error {
             BackendError::Busy(error) => Unread::Fault(Fault::Sql(error)),
             other => Unread::Elsewhere(other),
         })?;
@@ -231,7 +241,16 @@ impl Session {
         {
             return Ok(backend);
         }
-        let within = self.shared.config.server_timeout;
+        self.ready_satellite(backend, incarnation, opening).await
+    }
+
+    async fn ready_satellite(
+        &self,
+        mut backend: Box<Backend>,
+        incarnation: &Incarnation,
+        opening: &[String],
+    ) -> Result<Box<Backend>, Unread> {
+        let (server, within) = (backend.server.clone(), self.shared.config.server_timeout);
         let readying = async {
             if backend.incarnation != *incarnation {
                 return Err(BackendError::Lost("it was restarted".into()));
@@ -252,124 +271,6 @@ impl Session {
             }
             Ok((_, Err(error))) | Err(error) => Err(Unread::Elsewhere(error)),
         }
-    }
-
-    /// A further statement of a read-only transaction on a satellite; moves on while nothing was read.
-    pub(super) async fn on_satellite(
-        &mut self,
-        id: usize,
-        work: &mut Work,
-        told: Told,
-    ) -> Result<Answer, Fault> {
-        let Some(mut backend) = self.connections.satellites.take(id) else {
-            return self.move_unread(id, work).await;
-        };
-        let server = backend.server.clone();
-        let running = server.start_running();
-        if let Err(error) = self.queue(&server).await {
-            self.connections.satellites.put(backend);
-            return Err(Fault::Sql(error));
-        }
-        let within = self.shared.config.server_timeout;
-        match bounded(within, make_ready(&self.state, &mut backend)).await {
-            Ok(()) => {}
-            Err(BackendError::Sql(error)) if !SqlError::is_server_going(error.code) => {
-                self.connections.satellites.put(backend);
-                return Err(Fault::Sql(error));
-            }
-            Err(_) => return self.move_unread(id, work).await,
-        }
-        let outcome = self.exchange(&mut backend, work, OnRefusal::Pass).await;
-        drop(running);
-        match outcome {
-            Ok(answer) => {
-                self.after(&mut backend, &answer, told);
-                self.connections.satellites.put(backend);
-                if work.shape() == Shape::Results {
-                    self.state.opening.clear();
-                }
-                Ok(answer)
-            }
-            Err(Failed::Prepare(error)) if !SqlError::is_server_going(error.code) => {
-                self.connections.satellites.put(backend);
-                Err(Fault::Sql(error))
-            }
-            Err(Failed::Relay(RelayError::NothingSent(_)) | Failed::Prepare(_))
-                if self.can_move(id, work) =>
-            {
-                self.move_unread(id, work).await
-            }
-            Err(failed) => Err(self.satellite_failed(&server, &backend, failed)),
-        }
-    }
-
-    /// Whether the client can have seen nothing of the transaction on this satellite. Commands about a prepared statement
-    /// or a cursor name it as that satellite does.
-    fn can_move(&self, id: usize, work: &Work) -> bool {
-        let unread = self.state.tx == Tx::OnSatellite(id) && !self.state.opening.is_empty();
-        let fits = matches!(work.shape(), Shape::Results | Shape::Prepare { .. });
-        unread && fits && work.repeatable()
-    }
-
-    /// The satellite is gone, and has sent nothing of this answer.
-    async fn move_unread(&mut self, id: usize, work: &mut Work) -> Result<Answer, Fault> {
-        if !self.can_move(id, work) {
-            return Err(self.satellite_lost(id));
-        }
-        let opening = std::mem::take(&mut self.state.opening);
-        self.state.tx = Tx::Pending;
-        self.shared.metrics.moved_reads.inc();
-        let answer = self.read(work, &opening).await;
-        if answer.is_err() && self.state.tx == Tx::Pending {
-            self.state.tx = Tx::Lost;
-        }
-        if work.shape() != Shape::Results {
-            self.state.opening = opening;
-        }
-        answer
-    }
-
-    /// Something of the gate's own, within a transaction on a satellite.
-    pub(super) async fn on_satellite_quietly(&mut self, id: usize, sql: &str) {
-        if let Some(mut backend) = self.connections.satellites.take(id) {
-            let within = self.shared.config.server_timeout;
-            if bounded(within, async { backend.query(sql).await })
-                .await
-                .is_ok()
-            {
-                self.connections.satellites.put(backend);
-            }
-        }
-    }
-
-    fn satellite_failed(&mut self, server: &Server, backend: &Backend, failed: Failed) -> Fault {
-        self.answered_by(server, &backend.incarnation, Told::Data);
-        match failed {
-            Failed::Relay(RelayError::ClientGone | RelayError::Killed) => Fault::Gone,
-            Failed::Client(error) | Failed::Relay(RelayError::Client(error)) => Fault::from(error),
-            Failed::Relay(RelayError::Cut { fits: false, .. }) => Fault::Gone,
-            Failed::Relay(RelayError::NothingSent(BackendError::Sql(error))) => {
-                self.satellite_lost(server.id);
-                Fault::Sql(error)
-            }
-            _ => self.satellite_lost(server.id),
-        }
-    }
-
-    fn satellite_lost(&mut self, id: usize) -> Fault {
-        if self.state.tx == Tx::OnSatellite(id) {
-            return self.transaction_lost();
-        }
-        self.count_error("satellite_lost");
-        Fault::Sql(SqlError::gate("lost the satellite that was answering"))
-    }
-
-    pub(super) fn transaction_lost(&mut self) -> Fault {
-        self.state.tx = Tx::Lost;
-        self.count_error("transaction_lost");
-        Fault::Sql(SqlError::gate(
-            "the satellite of this read-only transaction is gone; roll back and begin again",
-        ))
     }
 
     pub(super) fn count_error(&self, kind: &str) {

@@ -3,9 +3,9 @@
 //! Must never: let a server answer that does not know.
 
 use super::before::Unknown;
+use super::exchange::{Failed, at};
 use super::fault::Fault;
 use super::parts::Session;
-use super::run::{Failed, at};
 use super::state::Tx;
 use super::work::Work;
 use crate::backend::Backend;

@@ -3,50 +3,32 @@
 //! The master runs each SET first: it checks the values. What it took is repeated on a satellite before the session
 //! uses it. Access mode and isolation are never repeated: on satellites they are the gate's own.
 
+use super::exchange::at;
 use super::fault::Fault;
+use super::kept_settings::Kept;
 use super::parts::Session;
-use super::run::at;
-use super::state::{Computed, Next, Tx};
+use super::state::{Computed, Next, State, Tx};
 use super::work::Work;
 use crate::backend::TextResult;
-use crate::common::consistency::{Choice, Level};
+use crate::common::consistency::Choice;
 use crate::freshness::Told;
-use crate::protocol::charset::Encoding;
 use crate::protocol::error::SqlError;
 use crate::sql::{ChoiceValue, SetItem};
 
-/// A longer value is not kept to be repeated elsewhere.
-const LONGEST: usize = 16 * 1024;
-
 impl Session {
-    pub(super) async fn set(&mut self, items: &[SetItem], mut work: Work) -> Result<(), Fault> {
+    pub(super) async fn set(&mut self, items: &[SetItem], work: Work) -> Result<(), Fault> {
         check_choices(items).map_err(SqlError::bad_choice)?;
-        let is_choice = |i: &SetItem| {
-            matches!(
-                i,
-                SetItem::Choice {
-                    value: ChoiceValue::Said(_),
-                    ..
-                }
-            )
-        };
-        // Double quotes may hold a name for the server.
-        let plain = !self.state.reads_differently && !self.promise.shared_by_clients;
-        if plain && !items.is_empty() && items.iter().all(is_choice) {
-            for item in items {
-                self.took(item);
+        match set_plan(items, &self.state, self.promise.shared_by_clients) {
+            SetPlan::Choices => {
+                self.took(items);
+                self.say_ok().await
             }
-            return self.say_ok().await;
+            SetPlan::NextTransaction => self.set_next(items).await,
+            SetPlan::OnMaster => self.set_on_master(items, work).await,
         }
-        let about_next = |i: &SetItem| {
-            matches!(
-                i,
-                SetItem::TransactionReadOnlyNext(_) | SetItem::IsolationNext(_)
-            )
-        };
-        if !items.is_empty() && items.iter().all(about_next) && self.state.tx != Tx::OnMaster {
-            return self.set_next(items).await;
-        }
+    }
+
+    async fn set_on_master(&mut self, items: &[SetItem], mut work: Work) -> Result<(), Fault> {
         let turns_on = items.contains(&SetItem::Autocommit(true)) && !self.state.autocommit;
         if turns_on && let Tx::OnSatellite(id) = self.state.tx {
             self.on_satellite_quietly(id, "COMMIT").await;
@@ -59,14 +41,32 @@ impl Session {
             self.state.sticky = Some("a list of settings that failed somewhere");
         }
         if answer.error.is_none() {
-            for item in items {
-                self.took(item);
-            }
-            if let Some(master) = &mut self.connections.master {
-                master.replayed = self.state.order();
-            }
+            self.took(items);
+            self.master_has_all();
         }
         Ok(())
+    }
+
+    /// What is set from here on.
+    fn took(&mut self, items: &[SetItem]) {
+        let mut kept = self.kept();
+        items.iter().for_each(|item| kept.took(item));
+    }
+
+    fn kept(&mut self) -> Kept<'_> {
+        Kept {
+            state: &mut self.state,
+            timeouts: &self.client.timeouts,
+            defaults: &self.shared.timeouts,
+            shared_by_clients: self.promise.shared_by_clients,
+        }
+    }
+
+    /// The connection to the master has all settings of the session.
+    fn master_has_all(&mut self) {
+        if let Some(master) = &mut self.connections.master {
+            master.replayed = self.state.order();
+        }
     }
 
     /// `SET TRANSACTION`: about the next transaction only, so only the server that runs it is told.
@@ -97,124 +97,21 @@ impl Session {
         Ok(())
     }
 
-    fn took(&mut self, item: &SetItem) {
-        match item {
-            // A parameter's value is not in the text.
-            SetItem::Session { name, value } if value.contains('?') => self.will_ask(name),
-            SetItem::Session { name, value } => {
-                self.forget_computed(name);
-                self.keep_setting(name, value);
-            }
-            SetItem::SessionComputed { name } => self.will_ask(name),
-            SetItem::TransactionReadOnlySession(read_only) => {
-                self.state.read_only = *read_only;
-                let mode = if *read_only {
-                    "READ ONLY"
-                } else {
-                    "READ WRITE"
-                };
-                let sql = format!("SET SESSION TRANSACTION {mode}");
-                self.state.keep_on_master("transaction_read_only", sql);
-            }
-            SetItem::IsolationSession(level) => {
-                self.state.serializable = level == "SERIALIZABLE";
-                let sql = format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}");
-                self.state.keep_on_master("transaction_isolation", sql);
-            }
-            SetItem::Names { charset, collation } => {
-                let collate = collation
-                    .as_ref()
-                    .map_or(String::new(), |c| format!(" COLLATE '{c}'"));
-                self.keep_charset(charset, format!("SET NAMES '{charset}'{collate}"));
-            }
-            SetItem::Charset(charset) => {
-                self.keep_charset(charset, format!("SET CHARACTER SET '{charset}'"))
-            }
-            SetItem::UserVariable(_) => self.state.user_variables = true,
-            // Of the proxy's clients nobody knows whose it is.
-            SetItem::Choice { .. } if self.promise.shared_by_clients => {
-                self.state.user_variables = true
-            }
-            SetItem::Choice { name, value } => match value {
-                ChoiceValue::Said(value) => self.keep_choice(name, value.as_deref()),
-                ChoiceValue::Computed => self.state.computed.push(Computed::Choice(name)),
-            },
-            SetItem::Other => self.state.sticky = Some("a setting that only the master has"),
-            SetItem::Autocommit(_)
-            | SetItem::Global
-            | SetItem::TransactionReadOnlyNext(_)
-            | SetItem::IsolationNext(_) => {}
-        }
-    }
-
-    /// The value is asked for before the next statement: a question now would be in the way of the client's own about
-    /// this one (its warnings).
-    fn will_ask(&mut self, name: &str) {
-        let variable = Computed::Variable(name.to_owned());
-        self.state.computed.push(variable);
-    }
-
-    /// In one statement the last assignment of a name counts.
-    fn forget_computed(&mut self, name: &str) {
-        let same = |c: &Computed| matches!(c, Computed::Variable(n) if n == name);
-        self.state.computed.retain(|c| !same(c));
-    }
-
     pub(super) async fn ask_computed(&mut self) -> Result<(), Fault> {
         for computed in std::mem::take(&mut self.state.computed) {
             match computed {
                 Computed::Variable(name) => {
                     let value = self.ask_value(&format!("@@session.{name}")).await?;
-                    self.keep_setting(&name, &literal(&value));
+                    self.kept().keep_setting(&name, &literal(&value));
                 }
                 Computed::Choice(name) => {
                     let value = self.ask_value(&format!("@multimed_{name}")).await?;
-                    self.keep_choice(name, value.text(0, 0));
+                    self.kept().keep_choice(name, value.text(0, 0));
                 }
             }
         }
-        if let Some(master) = &mut self.connections.master {
-            master.replayed = self.state.order();
-        }
+        self.master_has_all();
         Ok(())
-    }
-
-    /// A computed value that means nothing is taken for the strongest promise: nobody can be told any more.
-    fn keep_choice(&mut self, name: &'static str, value: Option<&str>) {
-        if self.state.choice.choose(name, value).is_err() {
-            self.state.choice = Choice {
-                level: Some(Level::Strong),
-                ..self.state.choice
-            };
-            self.state.user_variables = true;
-            return;
-        }
-        let value = value.map_or("NULL".to_owned(), |v| format!("'{v}'"));
-        let variable = format!("@multimed_{name}");
-        self.state
-            .keep(&variable, format!("SET {variable} = {value}"));
-    }
-
-    fn keep_charset(&mut self, charset: &str, sql: String) {
-        self.state.encoding = Encoding::of(charset);
-        self.state.keep("names", sql);
-    }
-
-    fn keep_setting(&mut self, name: &str, value: &str) {
-        if name == "sql_mode" {
-            self.state.reads_differently = reads_differently(value);
-        }
-        let defaults = &self.shared.timeouts;
-        self.client.timeouts.set(name, value, defaults);
-        if name == "character_set_client" {
-            self.state.encoding = Encoding::of(value);
-        }
-        if value.len() > LONGEST {
-            self.state.sticky = Some("a setting that is too long to be kept");
-            return;
-        }
-        self.state
-            .keep(name, format!("SET SESSION {name} = {value}"));
     }
 
     /// An expression's value, as the master computes it.
@@ -247,20 +144,43 @@ impl Session {
     }
 }
 
-/// Modes that change how a statement's text is read.
-fn reads_differently(sql_mode: &str) -> bool {
-    const BITS: u64 = 4 | 1 << 18 | 1 << 20;
-    let value = sql_mode.trim();
-    if value.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {
-        return value.parse().map_or(true, |bits: u64| bits & BITS != 0);
-    }
-    let upper = value.to_ascii_uppercase();
-    let modes = ["ANSI", "NO_BACKSLASH_ESCAPES"];
-    modes.iter().any(|mode| upper.contains(mode))
+/// How a SET is carried out.
+#[derive(Debug, PartialEq, Eq)]
+enum SetPlan {
+    /// It only chooses what the gate itself listens to.
+    Choices,
+    /// It is about the next transaction: the server that runs that is told.
+    NextTransaction,
+    /// The master takes it first.
+    OnMaster,
 }
 
-/// MySQL's type codes of numbers, written without quotes.
-const NUMBERS: &[u8] = &[0, 1, 2, 3, 4, 5, 8, 9, 13, 246];
+fn set_plan(items: &[SetItem], state: &State, shared_by_clients: bool) -> SetPlan {
+    let is_choice = |item: &SetItem| {
+        let value = match item {
+            SetItem::Choice { value, .. } => Some(value),
+            _ => None,
+        };
+        matches!(value, Some(ChoiceValue::Said(_)))
+    };
+    let about_next = |item: &SetItem| {
+        matches!(
+            item,
+            SetItem::TransactionReadOnlyNext(_) | SetItem::IsolationNext(_)
+        )
+    };
+    // Double quotes may hold a name for the server.
+    let plain = !state.reads_differently && !shared_by_clients;
+    if items.is_empty() {
+        SetPlan::OnMaster
+    } else if plain && items.iter().all(is_choice) {
+        SetPlan::Choices
+    } else if state.tx != Tx::OnMaster && items.iter().all(about_next) {
+        SetPlan::NextTransaction
+    } else {
+        SetPlan::OnMaster
+    }
+}
 
 /// A SET may commit (autocommit, accounts) or compute with functions that change something.
 fn told_by(items: &[SetItem]) -> Told {
@@ -298,6 +218,9 @@ fn check_choices(items: &[SetItem]) -> Result<(), crate::common::consistency::Ba
     Ok(())
 }
 
+/// MySQL's type codes of numbers, written without quotes.
+const NUMBERS: &[u8] = &[0, 1, 2, 3, 4, 5, 8, 9, 13, 246];
+
 /// As a literal that means the same on any server.
 fn literal(answer: &TextResult) -> String {
     let is_number = answer.types.first().is_some_and(|t| NUMBERS.contains(t));
@@ -311,6 +234,8 @@ fn literal(answer: &TextResult) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::charset::Encoding;
+    use crate::sql::{Class, classify};
 
     fn answer(kind: u8, cell: Option<&str>) -> TextResult {
         TextResult {
@@ -327,15 +252,37 @@ mod tests {
     }
 
     #[test]
-    fn a_numeric_sql_mode_with_ansi_quotes_is_seen() {
-        for mode in ["4", "7", "262144", "1048576", "0x4", "4e0", "+4", "-1"] {
-            assert!(reads_differently(mode), "{mode}");
+    fn a_set_is_the_gates_own_only_if_no_server_could_mean_something_else_by_it() {
+        let choice = "SET @multimed_consistency = 'strong'";
+        let next = "SET TRANSACTION READ ONLY";
+        let table = [
+            (choice, Tx::None, SetPlan::Choices),
+            (choice, Tx::OnMaster, SetPlan::Choices),
+            (next, Tx::None, SetPlan::NextTransaction),
+            (next, Tx::OnSatellite(1), SetPlan::NextTransaction),
+            (next, Tx::OnMaster, SetPlan::OnMaster),
+            ("SET @multimed_wait_ms = @x", Tx::None, SetPlan::OnMaster),
+            (
+                "SET @multimed_wait_ms = 5, @x = 1",
+                Tx::None,
+                SetPlan::OnMaster,
+            ),
+            ("SET sql_mode = ''", Tx::None, SetPlan::OnMaster),
+            ("SET GLOBAL wait_timeout = 5", Tx::None, SetPlan::OnMaster),
+        ];
+        let mut state = State::new(None, Encoding::of_collation(255u16));
+        for (sql, tx, expected) in table {
+            let Class::Set(items) = classify(sql) else {
+                panic!("{sql}");
+            };
+            state.tx = tx;
+            assert_eq!(set_plan(&items, &state, false), expected, "{sql} {tx:?}");
         }
-        for mode in ["'ANSI_QUOTES'", "ansi", "'x,NO_BACKSLASH_ESCAPES'"] {
-            assert!(reads_differently(mode), "{mode}");
-        }
-        for mode in ["0", "2", "''", "'STRICT_TRANS_TABLES'", "TRADITIONAL"] {
-            assert!(!reads_differently(mode), "{mode}");
-        }
+        let Class::Set(items) = classify(choice) else {
+            panic!("{choice}");
+        };
+        assert_eq!(set_plan(&items, &state, true), SetPlan::OnMaster);
+        state.reads_differently = true;
+        assert_eq!(set_plan(&items, &state, false), SetPlan::OnMaster);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Must never: be sent a second time unless it can be, whole and without effect.
 
-use super::prepared::Execution;
+use super::execution::Execution;
 use crate::backend::{Backend, StatementKey};
 use crate::protocol::codec::Conn;
 use crate::protocol::error::{BackendError, PacketError};

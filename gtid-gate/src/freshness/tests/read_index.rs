@@ -46,20 +46,6 @@ async fn a_master_that_is_lost_at_any_byte_fails_all_that_wait_and_has_no_positi
     }
 }
 
-#[tokio::test]
-async fn who_asks_after_a_loss_is_not_served_by_an_answer_from_before_it() {
-    let shared = servers();
-    let (index, mut far) = ask_master(&shared, usize::MAX);
-    let mut first = Box::pin(index.ask(WAIT));
-    begun(&mut first).await;
-    played(&[expects(0, &query(ASKED))], &mut far).await;
-    let mut second = Box::pin(index.ask(WAIT));
-    begun(&mut second).await;
-    drop(far);
-    assert!(first.await.is_err() && second.await.is_err());
-    assert_eq!(has(&shared.gate.servers.master), None);
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_master_that_hangs_is_given_up_and_has_no_position() {
     let shared = servers();

@@ -2,8 +2,8 @@
 
 use super::streams::*;
 use crate::protocol::wire::MAX_PAYLOAD;
+use crate::session::execution::COM_STMT_PREPARE;
 use crate::session::long_data::COM_STMT_SEND_LONG_DATA;
-use crate::session::prepared::COM_STMT_PREPARE;
 use crate::session::work::Request;
 use bytes::BytesMut;
 use proptest::prelude::*;

@@ -3,7 +3,7 @@
 use super::streams::*;
 use crate::backend::COM_QUERY;
 use crate::protocol::tls_status::SslStatus;
-use crate::session::prepared::COM_STMT_PREPARE;
+use crate::session::execution::COM_STMT_PREPARE;
 use tokio::io::{AsyncWriteExt, DuplexStream};
 
 const CIPHER: &str = "TLS_AES_256_GCM_SHA384";

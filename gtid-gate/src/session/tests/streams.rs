@@ -7,41 +7,19 @@ pub(super) use crate::clients::shared::Shared;
 pub(super) use crate::common::secret::Password;
 pub(super) use crate::common::signals::KILLED;
 use crate::gtid::GtidSet;
-use crate::ops::config::Config;
 use crate::protocol::capability as cap;
 pub(super) use crate::protocol::error::SqlError;
+use crate::protocol::stream::Stream;
 pub(super) use crate::protocol::wire;
 use crate::protocol::wire::MAX_PAYLOAD;
 pub(super) use crate::session::parts::Session;
 pub(super) use crate::session::state::Tx;
 use crate::session::statement::Known;
+pub(super) use crate::test_support::{PIPE, WAIT, packet, read_packet, shared};
 pub(super) use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf, duplex, split};
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
-
-pub(super) const PIPE: usize = 1 << 20;
-pub(super) const WAIT: Duration = Duration::from_secs(20);
-
-/// Nothing listens where the servers should be: a session has the connections that it is given.
-pub(super) fn shared(settings: &[(&str, &str)]) -> Arc<Shared> {
-    let nowhere = [
-        ("GATE_PASSWORD", "x"),
-        ("GATE_MASTER", "127.0.0.1:1"),
-        ("GATE_SATELLITES", "127.0.0.1:2"),
-        ("GATE_CONSISTENCY", "eventual"),
-    ];
-    let get = |name: &str| {
-        let found = settings.iter().chain(&nowhere).find(|(n, _)| *n == name);
-        found.map(|(_, value)| (*value).to_owned())
-    };
-    let config = Config::read(&get).unwrap_or_else(|e| panic!("{e:?}"));
-    let (_, draining) = watch::channel(false);
-    let shared = crate::ops::start::assemble(config, draining).unwrap();
-    shared.gate.servers.satellites()[0].stop_following();
-    Arc::new(shared)
-}
 
 pub(super) fn new_session(shared: &Arc<Shared>, client: DuplexStream) -> Session {
     let mut client = Client::new(client, "test".to_owned(), false);
@@ -116,22 +94,6 @@ impl Running {
     }
 }
 
-/// The payload of a packet that is not continued.
-pub(super) async fn read_packet(from: &mut (impl AsyncReadExt + Unpin)) -> Vec<u8> {
-    let mut header = [0; 4];
-    from.read_exact(&mut header).await.unwrap();
-    let mut payload = vec![0; crate::protocol::wire::payload_size(&header)];
-    from.read_exact(&mut payload).await.unwrap();
-    payload
-}
-
-pub(super) fn packet(seq: u8, payload: &[u8]) -> Vec<u8> {
-    let mut bytes = (payload.len() as u32).to_le_bytes().to_vec();
-    bytes[3] = seq;
-    bytes.extend_from_slice(payload);
-    bytes
-}
-
 /// The first packet of a command that another one continues.
 pub(super) fn full_packet(begins: &[u8]) -> Vec<u8> {
     let mut payload = begins.to_vec();
@@ -156,6 +118,16 @@ pub(super) fn master(shared: &Shared, session: &mut Session, pipe: usize) -> Dup
 /// The same for a satellite, which is there and fresh.
 pub(super) fn satellite(shared: &Shared, session: &mut Session) -> DuplexStream {
     let (near, far) = duplex(PIPE);
+    satellite_over(shared, session, near);
+    far
+}
+
+/// The same, over this stream.
+pub(super) fn satellite_over(
+    shared: &Shared,
+    session: &mut Session,
+    stream: impl Stream + 'static,
+) {
     let server = &shared.gate.servers.satellites()[0];
     server.publish(Arc::new(Position {
         incarnation: Arc::from(""),
@@ -168,8 +140,7 @@ pub(super) fn satellite(shared: &Shared, session: &mut Session) -> DuplexStream 
     session
         .connections
         .satellites
-        .put(Backend::scripted(server, near));
-    far
+        .put(Backend::scripted(server, stream));
 }
 
 /// Statement 1, which reads and has one parameter.

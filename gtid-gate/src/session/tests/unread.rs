@@ -4,8 +4,8 @@ use super::streams::*;
 use crate::net::timeouts::Defaults;
 use crate::protocol::wire::MAX_PAYLOAD;
 use crate::session::commands::COM_STMT_EXECUTE;
+use crate::session::execution::COM_STMT_PREPARE;
 use crate::session::long_data::COM_STMT_SEND_LONG_DATA;
-use crate::session::prepared::COM_STMT_PREPARE;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
 const CREATE: &[u8] = b"\x03CREATE TABLE from_data (a INT) /* as long as a pipe */       ";

@@ -1,0 +1,150 @@
+//! Runs one command on the server that was chosen, with the session's state in place there.
+//!
+//! Must never: repeat what may have been done.
+
+use super::before::At;
+use super::execution::Execution;
+use super::parts::Session;
+use super::relay::{Answer, OnRefusal, RelayError, relay};
+use super::state::Tx;
+use super::work::{SendError, Work, send};
+use crate::backend::bounded;
+use crate::backend::{Backend, Role};
+use crate::freshness::Told;
+use crate::protocol::error::{BackendError, PacketError, SqlError};
+use crate::protocol::response::{Response, Shape};
+use crate::protocol::status_rows::StatusRows;
+use crate::protocol::tls_status::SslStatus;
+use crate::protocol::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS};
+use std::time::Duration;
+
+/// Why an exchange with a server came to nothing.
+pub(super) enum Failed {
+    Relay(RelayError),
+    Client(PacketError),
+    /// The statement was not sent (the server refused to prepare it, or can't know what it asks); the connection goes on.
+    Prepare(SqlError),
+}
+
+impl Session {
+    /// Sends one command and passes its answer on.
+    pub(super) async fn exchange(
+        &mut self,
+        backend: &mut Backend,
+        work: &mut Work,
+        on_refusal: OnRefusal,
+    ) -> Result<Answer, Failed> {
+        self.entry
+            .set_running(Some((backend.server.clone(), backend.thread_id)));
+        self.recall(backend, work).await?;
+        if let Work::Execute(execution) = work
+            && !execution.is_prepared(backend)
+        {
+            self.prepare_there(execution, backend).await?;
+        }
+        let limit = self.shared.config.max_packet;
+        send(&mut self.client.conn, backend, work, limit)
+            .await
+            .map_err(|error| match error {
+                SendError::Client(error) => Failed::Client(error),
+                SendError::Server(error) => Failed::Relay(RelayError::NothingSent(error)),
+            })?;
+        let response = self.response_to(work, backend);
+        let (client, turn) = (&mut self.client.conn, &mut self.turn);
+        let answer = relay(client, backend, &self.entry, turn, response, on_refusal).await;
+        self.turn = None;
+        let answer = answer.map_err(Failed::Relay)?;
+        if let (Work::Prepare { key, .. }, Some(prepared)) = (&*work, answer.prepared) {
+            backend.add_statement(*key, prepared.server_id);
+        }
+        Ok(answer)
+    }
+
+    async fn prepare_there(
+        &self,
+        execution: &Execution,
+        backend: &mut Backend,
+    ) -> Result<(), Failed> {
+        // On a satellite that hangs, a read must move on; on the master a lock may take its time.
+        let within = match backend.server.role {
+            Role::Master => Duration::MAX,
+            Role::Satellite => self.shared.config.server_timeout,
+        };
+        let prepared = bounded(within, execution.prepare(backend)).await;
+        prepared.map_err(|error| match error {
+            BackendError::Sql(error) => Failed::Prepare(error),
+            other => Failed::Relay(RelayError::NothingSent(other)),
+        })
+    }
+
+    fn response_to(&self, work: &Work, backend: &Backend) -> Response {
+        let seq = self.client.conn.seq;
+        let mut response = Response::new(work.shape(), backend.deprecate_eof(), seq);
+        if backend.server.role == Role::Master {
+            response.extra_status = self.state.extra_status();
+        }
+        if self.ties.asks_status {
+            response.status_rows = status_rows(self.client.ssl, work);
+        }
+        response
+    }
+
+    /// Draws the consequences of an answer for the session's transaction.
+    pub(super) fn after(&mut self, backend: &mut Backend, answer: &Answer, told: Told) {
+        // An error may tell what the data is: a duplicate key is there.
+        let told = match answer.error {
+            Some(_) if told == Told::OwnChange => Told::Data,
+            _ => told,
+        };
+        self.answered_by(&backend.server, &backend.incarnation, told);
+        self.remember(backend, answer);
+        self.last_status = answer.status.unwrap_or_default();
+        self.state.last_warned = answer.warned || answer.error.is_some();
+        let Some(status) = answer.status else { return };
+        let open = status & STATUS_IN_TRANS != 0;
+        let here = match backend.server.role {
+            Role::Master => Tx::OnMaster,
+            Role::Satellite => Tx::OnSatellite(backend.server.id),
+        };
+        if here == Tx::OnMaster {
+            self.state.autocommit = status & STATUS_AUTOCOMMIT != 0;
+            backend.autocommit = self.state.autocommit;
+        }
+        if self.state.tx == Tx::None || self.state.tx == here {
+            self.state.tx = if open { here } else { Tx::None };
+        }
+        if self.state.tx != Tx::OnMaster {
+            self.leave = None;
+        }
+    }
+
+    /// What the client may ask about this statement from now on.
+    fn remember(&mut self, backend: &Backend, answer: &Answer) {
+        if answer.prepared.is_some() {
+            // FOUND_ROWS() stays as it is, wherever that was (measured).
+            return self.state.before.answered();
+        }
+        self.state.before.ran(at(backend), self.ties.rows);
+        if Self::is_master(&backend.server) {
+            self.state.inserted |= answer.inserted || self.ties.sets_insert_id;
+        }
+    }
+}
+
+fn status_rows(ssl: SslStatus, work: &Work) -> Option<Box<StatusRows>> {
+    match work.shape() {
+        Shape::Results => {
+            let binary = matches!(work, Work::Execute(_));
+            Some(Box::new(StatusRows::new(ssl, binary)))
+        }
+        Shape::Rows => Some(Box::new(StatusRows::fetched(ssl))),
+        Shape::Prepare { .. } | Shape::Single => None,
+    }
+}
+
+pub(super) fn at(backend: &Backend) -> At {
+    At {
+        server: backend.server.id,
+        number: backend.number,
+    }
+}

@@ -1,0 +1,219 @@
+//! A server that is lost at any byte of a command or of an answer: the client has the whole answer, or sees that it has not.
+
+use super::streams::*;
+use crate::protocol::wire::payload_size;
+use crate::test_support::{Lost, Step, column, expects, one_row, play, total};
+use tokio::io::{AsyncReadExt, duplex};
+
+const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
+const OK_AND_MORE: &[u8] = &[0, 1, 0, 0x0a, 0, 0, 0];
+const END: &[u8] = b"\xfe\0\0\x02\0\0\0";
+const END_AND_MORE: &[u8] = b"\xfe\0\0\x0a\0\0\0";
+
+/// One server's part, and the client's: a client that sends its commands one behind the other.
+struct Case {
+    name: &'static str,
+    /// What the client says.
+    commands: Vec<u8>,
+    server: Vec<Step>,
+    /// The packets of all answers together.
+    answers: usize,
+}
+
+fn packets(first: u8, payloads: &[&[u8]]) -> Step {
+    let packets = payloads.iter().zip(first..).map(|(p, seq)| packet(seq, p));
+    Step::Sends(packets.flatten().collect())
+}
+
+fn one(name: &'static str, command: &[u8], answer: &[&[u8]]) -> Case {
+    Case {
+        name,
+        commands: packet(0, command),
+        server: vec![expects(0, command), packets(1, answer)],
+        answers: answer.len(),
+    }
+}
+
+/// What a client prepares is server's statement 9, and its own 1.
+fn prepared() -> Case {
+    let text = b"\x16SELECT a FROM t WHERE b = ? FOR UPDATE";
+    let execution =
+        |id: u8| [&[0x17, id, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 8, 0], &[7; 8][..]].concat();
+    let described = &column();
+    let prepared: [&[u8]; 3] = [&[0, 9, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0], described, described];
+    let rows: [&[u8]; 5] = [&[1], described, &[0, 0, 1, b'x'], &[0, 4], END];
+    Case {
+        name: "prepared",
+        commands: [packet(0, text), packet(0, &execution(1))].concat(),
+        server: vec![
+            expects(0, text),
+            packets(1, &prepared),
+            expects(0, &execution(9)),
+            packets(1, &rows),
+        ],
+        answers: prepared.len() + rows.len(),
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let described = &column();
+    let rows: [&[u8]; 6] = [&[2], described, described, b"\x01a\x01b", b"\xfb\x01c", END];
+    let multi: [&[u8]; 9] = [
+        OK_AND_MORE,
+        &[1],
+        described,
+        b"\x01a",
+        END_AND_MORE,
+        &[1],
+        described,
+        END_AND_MORE,
+        OK,
+    ];
+    let broken_off: [&[u8]; 4] = [&[1], described, b"\x01a", b"\xff\x25\x05#70100interrupted"];
+    let refused: [&[u8]; 1] = [b"\xff\x7a\x04#42S02Table 'app.t' doesn't exist"];
+    vec![
+        one("rows", b"\x03SELECT a, b FROM t FOR UPDATE", &rows),
+        one("several results", b"\x03CALL p()", &multi),
+        one("ok", b"\x03UPDATE t SET a = 1", &[OK]),
+        one(
+            "rows that end with an error",
+            b"\x03SELECT a FROM t FOR UPDATE",
+            &broken_off,
+        ),
+        one("an error", b"\x03DELETE FROM t", &refused),
+        prepared(),
+    ]
+}
+
+/// All that the client hears after the OK of its login, up to the end of the connection or of what it waits for.
+async fn hear(running: &mut Running, answers: usize) -> (Vec<u8>, bool) {
+    let mut heard = Vec::new();
+    for _ in 0..answers {
+        let mut header = [0; 4];
+        if running.from_gate.read_exact(&mut header).await.is_err() {
+            return (heard, false);
+        }
+        heard.extend_from_slice(&header);
+        let mut payload = vec![0; payload_size(&header)];
+        // A packet that breaks off leaves what came of it.
+        for at in 0..payload.len() {
+            if running
+                .from_gate
+                .read_exact(&mut payload[at..=at])
+                .await
+                .is_err()
+            {
+                heard.extend_from_slice(&payload[..at]);
+                return (heard, false);
+            }
+        }
+        heard.extend_from_slice(&payload);
+        if payload.first() == Some(&0xff) {
+            return (heard, true);
+        }
+    }
+    (heard, true)
+}
+
+/// What a client hears of a master that is lost after so many bytes, and whether its connection goes on.
+async fn with_master(shared: &Arc<Shared>, case: &Case, lost_after: usize) -> (Vec<u8>, bool) {
+    let (near, mut far) = duplex(PIPE);
+    let mut running = run(shared, PIPE, |session| {
+        let master = &shared.gate.servers.master;
+        let backend = Backend::scripted(master, Lost::after(lost_after, near));
+        session.connections.master = Some(backend);
+    });
+    running.answer().await;
+    running.send(&case.commands).await;
+    let hearing = hear(&mut running, case.answers);
+    let both = async { tokio::join!(hearing, play(&case.server, &mut far)).0 };
+    let heard = tokio::time::timeout(WAIT, both).await;
+    drop(far);
+    let heard = heard.unwrap_or_else(|_| panic!("{}: lost after {lost_after}", case.name));
+    running.leave().await;
+    heard
+}
+
+/// The client has a beginning of the whole, and then the end of the connection, or an error in place of the next packet.
+fn is_seen_as_broken(heard: &[u8], goes_on: bool, whole: &[u8]) -> bool {
+    let same = heard.iter().zip(whole).take_while(|(a, b)| a == b).count();
+    if same == heard.len() {
+        return !goes_on && same < whole.len();
+    }
+    let mut boundary = 0;
+    while boundary + 4 + payload_size(&whole[boundary..]) <= same {
+        boundary += 4 + payload_size(&whole[boundary..]);
+    }
+    let error = &heard[boundary..];
+    error.len() == 4 + payload_size(error) && error[3] == whole[boundary + 3] && error[4] == 0xff
+}
+
+#[tokio::test]
+async fn of_a_master_that_is_lost_at_any_byte_a_client_never_takes_a_broken_answer_for_a_whole_one()
+{
+    let shared = shared(&[]);
+    for case in cases() {
+        let all = total(&case.server);
+        let (whole, goes_on) = with_master(&shared, &case, all).await;
+        let Step::Sends(last) = &case.server[case.server.len() - 1] else {
+            unreachable!("a server has the last word");
+        };
+        assert!(goes_on && whole.ends_with(last), "{}: {whole:?}", case.name);
+        for lost_after in 0..all {
+            let (heard, goes_on) = with_master(&shared, &case, lost_after).await;
+            let broken = is_seen_as_broken(&heard, goes_on, &whole);
+            assert!(
+                broken,
+                "{}: lost after {lost_after}: {}",
+                case.name,
+                heard.escape_ascii()
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn of_a_satellite_that_is_lost_at_any_byte_a_client_has_an_error_or_the_master_s_answer() {
+    let shared = shared(&[]);
+    let command = b"\x03SELECT a FROM t";
+    let answer = one_row(&["satellite"]);
+    let steps = [expects(0, command), Step::Sends(answer.clone())];
+    let other = one_row(&["the master"]);
+    let at_master = [expects(0, command), Step::Sends(other.clone())];
+    let (mut from_master, mut broken) = (0, 0);
+    for lost_after in 0..=total(&steps) {
+        let ((near, mut far), (to_master, mut master)) = (duplex(PIPE), duplex(PIPE));
+        let mut running = run(&shared, PIPE, |session| {
+            satellite_over(&shared, session, Lost::after(lost_after, near));
+            let server = &shared.gate.servers.master;
+            session.connections.master = Some(Backend::scripted(server, to_master));
+        });
+        running.answer().await;
+        running.send(&packet(0, command)).await;
+        let serving = async {
+            let _ = tokio::join!(play(&steps, &mut far), play(&at_master, &mut master));
+            std::future::pending::<()>().await;
+        };
+        let hearing = tokio::time::timeout(WAIT, hear(&mut running, 4));
+        let heard = tokio::select! {
+            heard = hearing => heard,
+            () = serving => unreachable!("it serves for ever"),
+        };
+        let (heard, goes_on) = heard.expect("an answer or an end");
+        if lost_after == total(&steps) {
+            assert_eq!(heard, answer);
+        } else if heard == other {
+            from_master += 1;
+        } else {
+            let seen = is_seen_as_broken(&heard, goes_on, &answer);
+            assert!(seen, "lost after {lost_after}: {}", heard.escape_ascii());
+            broken += 1;
+        }
+    }
+    assert_eq!(
+        from_master,
+        4 + command.len() + 5,
+        "nothing was said before"
+    );
+    assert!(broken > 0);
+}
