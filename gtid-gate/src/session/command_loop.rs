@@ -74,7 +74,7 @@ impl Session {
             match outcome {
                 Ok(()) => {}
                 Err(Fault::Sql(error)) => {
-                    self.state.before.failed(&error);
+                    self.state.diagnostics.failed(&error);
                     if self
                         .client
                         .conn

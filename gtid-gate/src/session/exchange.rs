@@ -2,7 +2,7 @@
 //!
 //! Must never: repeat what may have been done.
 
-use super::before::At;
+use super::diagnostics::At;
 use super::execution::Execution;
 use super::parts::Session;
 use super::relay::{Answer, OnRefusal, RelayError, relay};
@@ -122,9 +122,9 @@ impl Session {
     fn remember(&mut self, backend: &Backend, answer: &Answer) {
         if answer.prepared.is_some() {
             // FOUND_ROWS() stays as it is, wherever that was (measured).
-            return self.state.before.answered();
+            return self.state.diagnostics.answered();
         }
-        self.state.before.ran(at(backend), self.ties.rows);
+        self.state.diagnostics.ran(at(backend), self.ties.rows);
         if Self::is_master(&backend.server) {
             self.state.inserted |= answer.inserted || self.ties.sets_insert_id;
         }

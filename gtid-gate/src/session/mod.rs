@@ -1,13 +1,23 @@
 //! One client, from login to the end of its connection.
 //!
 //! In: the client's commands. Out: the answers of whichever server ran them.
+//! - `serve`: the login, then `command_loop`: one command after the other; `parts`: what a session is made of; `fault`
+//! - what it is, pure: `state`, `promise`, `diagnostics` (what the client may ask about the statement before), `statement`
+//! - **`plan`: state and statement to what is done, pure**; `read_only`: its rules inside a read-only transaction
+//! - carried out by: `commands` and `prepared_commands` (the protocol's), `execute` (the plan), `reads` and `satellites`, `master`,
+//!   `settings`, `kill`, `ask_diagnostics`
+//! - one command on one server: `exchange`; `work`, `execution`: what is sent; `relay`, `infile`: what passes
+//! - servers: `connections`, `held`; `seek` finds one, `sharing` gives it back, `turns`; `user`: as whom
+//! - kept for other servers: `kept_settings`, `prepared`, `names`, `long_data`
+//!
 //! A session owns its connections: at most one to the master, one to each satellite used, all as the client's user.
 //! Must never: repeat a statement that may have written; let one server answer for state that only another has.
 
-mod before;
+mod ask_diagnostics;
 mod command_loop;
 mod commands;
 mod connections;
+mod diagnostics;
 mod exchange;
 mod execute;
 mod execution;
@@ -26,7 +36,6 @@ mod prepared_commands;
 mod promise;
 mod read_only;
 mod reads;
-mod recall;
 mod relay;
 mod satellites;
 mod seek;

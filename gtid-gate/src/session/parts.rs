@@ -67,7 +67,7 @@ impl Session {
     }
 
     pub(super) async fn say_ok(&mut self) -> Result<(), Fault> {
-        self.state.before.answered();
+        self.state.diagnostics.answered();
         self.say_alive().await
     }
 

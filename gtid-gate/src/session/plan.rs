@@ -247,7 +247,7 @@ pub(super) fn prepare(
     is_connected: impl Fn(usize) -> bool,
 ) -> Prepare {
     if known.class == Class::ShowWarnings
-        && let Some(id) = state.before.who_knows(known.ties)
+        && let Some(id) = state.diagnostics.who_knows(known.ties)
         && is_connected(id)
     {
         return Prepare::OnSatellite(id);

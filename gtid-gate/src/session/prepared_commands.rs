@@ -53,7 +53,7 @@ impl Session {
         let wants_cursor = execution.wants_cursor();
         self.run_statement(&known, Work::Execute(execution)).await?;
         let opened = self.last_status & STATUS_CURSOR_EXISTS != 0;
-        let server = self.state.before.server();
+        let server = self.state.diagnostics.server();
         self.statements
             .set_cursor(id, server.filter(|_| wants_cursor && opened));
         Ok(())

@@ -122,7 +122,7 @@ impl Session {
             )));
         };
         let answer = master.query(&format!("SELECT {expression}")).await;
-        self.state.before.asked(at(&master));
+        self.state.diagnostics.asked(at(&master));
         match answer {
             Ok(answer) => {
                 self.connections.master = Some(master);

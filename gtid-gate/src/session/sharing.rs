@@ -47,7 +47,7 @@ impl Session {
 
     /// The same, or something that the client may ask about: kept unless somebody asks for the connection.
     fn keeps(&self, server: &Server, cursors: &[usize], asked: bool) -> bool {
-        let warned = self.state.last_warned && self.state.before.server() == Some(server.id);
+        let warned = self.state.last_warned && self.state.diagnostics.server() == Some(server.id);
         self.lives_on(server, cursors) || (warned && !asked)
     }
 

@@ -1,6 +1,6 @@
 //! What a session has built up and must not lose: transaction, settings, ties to a server. Pure.
 
-use super::before::Before;
+use super::diagnostics::Diagnostics;
 use crate::backend::Role;
 use crate::common::consistency::Choice;
 use crate::freshness::History;
@@ -86,7 +86,7 @@ pub struct State {
     pub encoding: Encoding,
     pub seen: History,
     /// What the client may ask about the statement before.
-    pub before: Before,
+    pub diagnostics: Diagnostics,
     /// What the session chose for its reads.
     pub choice: Choice,
     /// The session keeps its connections from now on: it asked about one of them.
@@ -118,7 +118,7 @@ impl State {
             reads_differently: false,
             encoding,
             seen: History::default(),
-            before: Before::default(),
+            diagnostics: Diagnostics::default(),
             choice: Choice::default(),
             stays: false,
             last_warned: false,

@@ -37,14 +37,14 @@ enum Own {
     Error(SqlError),
 }
 
-pub struct Before {
+pub struct Diagnostics {
     last: Option<At>,
     /// The statement before was answered by the gate.
     own: Option<Own>,
     found: Found,
 }
 
-impl Default for Before {
+impl Default for Diagnostics {
     fn default() -> Self {
         Self {
             last: None,
@@ -58,7 +58,7 @@ impl Default for Before {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unknown;
 
-impl Before {
+impl Diagnostics {
     /// A server has run a statement.
     pub fn ran(&mut self, at: At, found: FoundRows) {
         self.last = Some(at);
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn only_the_connection_of_the_statement_before_answers() {
-        let mut before = Before::default();
+        let mut before = Diagnostics::default();
         before.ran(SATELLITE, FoundRows::Sets);
         assert_eq!(before.who_knows(ROW_COUNT), Some(1));
         assert_eq!(before.recall(SATELLITE, ROW_COUNT), Ok(vec![]));
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn found_rows_outlives_statements_that_find_none() {
-        let mut before = Before::default();
+        let mut before = Diagnostics::default();
         before.ran(SATELLITE, FoundRows::Sets);
         before.ran(MASTER, FoundRows::Keeps);
         assert_eq!(before.who_knows(FOUND_ROWS), Some(1));
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_question_of_the_gates_own_makes_found_rows_unknown() {
-        let mut before = Before::default();
+        let mut before = Diagnostics::default();
         before.ran(MASTER, FoundRows::Sets);
         before.asked(SATELLITE);
         assert_eq!(before.recall(MASTER, FOUND_ROWS), Ok(vec![]));
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn what_the_gate_has_answered_is_repeated_where_it_is_asked_for() {
-        let mut before = Before::default();
+        let mut before = Diagnostics::default();
         assert_eq!(before.recall(MASTER, FOUND_ROWS).unwrap(), [NO_ROWS]);
         before.ran(MASTER, FoundRows::Sets);
         before.answered();

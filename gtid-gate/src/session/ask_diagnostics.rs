@@ -2,7 +2,7 @@
 //!
 //! Must never: let a server answer that does not know.
 
-use super::before::Unknown;
+use super::diagnostics::Unknown;
 use super::exchange::{Failed, at};
 use super::fault::Fault;
 use super::parts::Session;
@@ -30,7 +30,7 @@ impl Session {
         if ties.asks_insert_id && self.state.insert_id_lost {
             self.find_insert_id(backend).await?;
         }
-        let said = self.state.before.recall(at(backend), ties);
+        let said = self.state.diagnostics.recall(at(backend), ties);
         let unprepared = matches!(work, Work::Execute(e) if !e.is_prepared(backend));
         let mut say = match said {
             // To prepare it here would overwrite the answer.
@@ -56,7 +56,7 @@ impl Session {
 
     /// Where another server knows, the next time this one will: it runs all that the session says from here on.
     fn cannot_know(&mut self, backend: &Backend) -> Failed {
-        let elsewhere = self.state.before.who_knows(self.ties) != Some(backend.server.id);
+        let elsewhere = self.state.diagnostics.who_knows(self.ties) != Some(backend.server.id);
         if elsewhere && self.state.tx == Tx::None && Self::is_master(&backend.server) {
             self.state.sticky = Some("asks about the statement before");
         }
@@ -70,7 +70,7 @@ impl Session {
             return Err(gone());
         }
         let answer = backend.query("SELECT LAST_INSERT_ID()").await;
-        self.state.before.asked(at(backend));
+        self.state.diagnostics.asked(at(backend));
         match answer.map_err(not_sent)?.text(0, 0) {
             None | Some("0") => Err(gone()),
             Some(_) => {
@@ -82,7 +82,7 @@ impl Session {
 
     /// A question about the statement before that reads no table: whoever ran that has the answer.
     pub(super) async fn on_last_server(&mut self, work: &mut Work) -> Result<(), Fault> {
-        let who = self.state.before.who_knows(self.ties);
+        let who = self.state.diagnostics.who_knows(self.ties);
         let answer = match who.filter(|id| self.connections.satellites.get(*id).is_some()) {
             Some(id) => {
                 self.on_satellite(id, work, crate::freshness::Told::Nothing)
