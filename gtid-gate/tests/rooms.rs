@@ -81,7 +81,7 @@ fn uses() -> BTreeMap<File, Used> {
             .map_or(name.clone(), str::to_owned)
     };
     let names: BTreeSet<File> = files.iter().map(|path| name(path)).collect();
-    let no_room = ["lib", "main", "test_support"];
+    let no_room = ["lib", "main", "test_support", "test_support/client"];
     let is_code =
         |n: &str| !no_room.contains(&n) && !n.ends_with("tests") && !n.contains("/tests/");
     files

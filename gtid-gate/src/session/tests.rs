@@ -19,6 +19,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 mod idle;
+mod logins;
 mod lost_servers;
 mod memory;
 mod status;

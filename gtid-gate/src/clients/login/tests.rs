@@ -1,21 +1,20 @@
 //! A scripted client and a scripted master: who gets in, what each is told, and a client that is lost at every byte.
 
 use super::*;
-use crate::net::tls::{acceptor, connector, encrypt_for};
+use crate::net::tls::{acceptor, connector};
+use crate::test_support::client::{GREETING, Peer};
 use crate::test_support::{
     FLAGS, Lost, OK, PIPE, SHA2_PROOF, Step, WAIT, expects, greeting, login, one_row, packet, play,
     query, rest, sends, shared,
 };
 use std::io;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 const DENIED: &[u8] = b"\xff\x15\x04#28000Access denied for user 'app'@'gate'";
 const NO_DATABASE: &[u8] = b"\xff\x19\x04#42000Unknown database 'shop'";
 const ID: u32 = 42;
-/// Bytes of the gate's greeting.
-const GREETING: usize = 77;
 
 /// A master that serves one connection after the other, each by its script; then it listens no more.
 async fn master(scripts: Vec<Vec<Step>>) -> (Arc<Shared>, JoinHandle<Vec<TcpStream>>) {
@@ -76,59 +75,6 @@ fn login_with(password: &[u8]) -> Vec<u8> {
     login(FLAGS, &proof, b"caching_sha2_password\0")
 }
 
-/// A client's end. What the gate says has to be what is expected.
-struct Peer {
-    stream: DuplexStream,
-    nonce: [u8; NONCE],
-}
-
-impl Peer {
-    /// Reads the greeting: protocol, version, id, the nonce's halves, flags, utf8mb4, autocommit, plugin.
-    async fn greeted(mut stream: DuplexStream) -> io::Result<Self> {
-        let mut bytes = [0; GREETING];
-        stream.read_exact(&mut bytes).await?;
-        assert_eq!(bytes[..12], *b"\x49\0\0\0\x0a8.4.0\0\x2a");
-        assert_eq!(bytes[12..15], [0; 3]);
-        let flags = cap::offered(u32::MAX).to_le_bytes();
-        assert_eq!(bytes[23..26], [0, flags[0], flags[1]]);
-        assert_eq!(bytes[26..32], [255, 2, 0, flags[2], flags[3], 21]);
-        assert_eq!(bytes[54..], *b"\0caching_sha2_password\0");
-        let mut nonce = [0; NONCE];
-        nonce[..8].copy_from_slice(&bytes[15..23]);
-        nonce[8..].copy_from_slice(&bytes[42..54]);
-        Ok(Self { stream, nonce })
-    }
-
-    async fn says(&mut self, seq: u8, payload: &[u8]) -> io::Result<()> {
-        play(&[sends(seq, payload)], &mut self.stream).await
-    }
-
-    async fn hears(&mut self, seq: u8, payload: &[u8]) -> io::Result<()> {
-        play(&[expects(seq, payload)], &mut self.stream).await
-    }
-
-    fn proof(&self, password: &[u8]) -> Vec<u8> {
-        auth::caching_sha2(password, &self.nonce)
-    }
-
-    async fn proves(&mut self, password: &[u8]) -> io::Result<()> {
-        let proof = self.proof(password);
-        self.says(1, &login(FLAGS, &proof, b"caching_sha2_password\0"))
-            .await
-    }
-
-    /// The full exchange under the gate's key.
-    async fn hands_over(&mut self, password: &[u8], shared: &Shared) -> io::Result<()> {
-        let key = &shared.exchange_key.public_pem;
-        self.hears(2, &[1, 4]).await?;
-        self.says(3, &[2]).await?;
-        self.hears(4, &[&[1], key.as_slice()].concat()).await?;
-        let mut clear = [password, b"\0"].concat();
-        auth::mix_with_nonce(&mut clear, &self.nonce);
-        self.says(5, &encrypt_for(key, &clear).unwrap()).await
-    }
-}
-
 /// What becomes of a client that does this, and what it heard beyond what it expected. `lost_after` so many bytes the
 /// client is gone.
 async fn log_in_as<F>(
@@ -158,6 +104,7 @@ where
 async fn first_login(shared: &Arc<Shared>, password: &[u8]) -> Result<Account, LoginError> {
     log_in_as(shared, usize::MAX, async |far| {
         let mut peer = Peer::greeted(far).await?;
+        assert_eq!(peer.id, ID);
         peer.proves(password).await?;
         peer.hands_over(password, shared).await?;
         Ok(peer.stream)

@@ -1,5 +1,7 @@
 //! What unit tests share: peers that follow a script over streams in memory, and connections that are lost where a test says.
 
+pub mod client;
+
 use crate::clients::shared::Shared;
 use crate::ops::config::Config;
 use crate::protocol::capability as cap;
