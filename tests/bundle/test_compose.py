@@ -37,7 +37,7 @@ def test_only_front_door_gate_and_status_are_published_on_loopback(stack, config
 @pytest.mark.parametrize("dockerfile", ["gtid-gate/Dockerfile", "bin/packages/gtid-gate.Dockerfile"])
 def test_the_gates_image_names_every_port_that_it_listens_on(dockerfile):
     root = pathlib.Path(containers.ROOT)
-    listens = set(re.findall(r"^\| `GATE_\w*LISTEN` .*:(\d+) \|$", (root / "README.md").read_text(), re.MULTILINE))
+    listens = set(re.findall(r"^\| `GATE_\w*LISTEN` .*:(\d+) \|$", (root / "docs/settings.md").read_text(), re.MULTILINE))
     exposed = re.search(r"^EXPOSE (.*)$", (root / dockerfile).read_text(), re.MULTILINE)[1].split()
     assert len(listens) == 3 and set(exposed) == listens
 
