@@ -21,6 +21,15 @@ NOT_SET = {
 }
 
 
+# Where the components' sources are, and how they write the name of a setting.
+SOURCES = {
+    "gtid-gate/src": r'"(GATE_[A-Z0-9_]+)"',
+    "cdc-applier/src/main/java": r'"((?:KAFKA|LOG|STATUS|MASTER|CAPTURE|SATELLITE|APPLIER)_[A-Z0-9_]+)"',
+}
+# Read in another way than SOURCES says.
+ELSEWHERE = {"LOG_LEVEL": "cdc-applier's logback.xml"}
+
+
 def markdown():
     names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"], cwd=ROOT, text=True, capture_output=True, check=True)
     return [ROOT / name for name in names.stdout.split() if (ROOT / name).exists()]
@@ -82,15 +91,27 @@ def lengths(file, text):
         yield count, f"{count} lines, {README_LINES} at most"
 
 
+def settings_read():
+    """The settings that Compose, the gate and both ends of the log read; a satellite's number is n."""
+    names = set(SETTING.findall((ROOT / "docker-compose.yml").read_text())) - set(NOT_SET)
+    for folder, pattern in SOURCES.items():
+        for file in (ROOT / folder).rglob("*.*"):
+            names |= set(re.findall(pattern, file.read_text()))
+    return {re.sub(r"_\d+_", "_n_", name) for name in names}
+
+
 def settings(file, text):
-    """What Compose reads is in docs/settings.md."""
+    """What is read is in docs/settings.md, and what is described there is read."""
     if file != ROOT / "docs" / "settings.md":
         return
-    read = set(SETTING.findall((ROOT / "docker-compose.yml").read_text())) - set(NOT_SET)
+    read = settings_read()
     for name in sorted(read):
-        satellite = re.sub(r"_\d+_", "_n_", name)
-        if f"`{name}`" not in text and f"`{satellite}`" not in text:
-            yield 1, f"{name} is read by docker-compose.yml and not described"
+        if f"`{name}`" not in text:
+            yield 1, f"{name} is read and not described"
+    for number, line in enumerate(text.splitlines(), 1):
+        for name in re.findall(r"`((?:GATE|CAPTURE|APPLIER|LOG|KAFKA)_[A-Z0-9_]+)`", line):
+            if name not in read and name.removesuffix("_FILE") not in read and name not in ELSEWHERE:
+                yield number, f"{name} is described and nothing reads it"
 
 
 def main():
