@@ -109,7 +109,7 @@ def test_an_applier_that_does_not_get_on_is_stuck(judged):
     assert broken.kind == "stuck" and "satellite-2" in str(broken), broken
 
 
-def test_every_fault_has_a_bound_that_the_readme_states(stack):
-    text = (stack.root / "README.md").read_text()
+def test_every_fault_has_a_bound_that_the_documentation_states(stack):
+    text = (stack.root / "docs/faults.md").read_text()
     for fault in FAULTS.values():
         assert f"| {fault.name} | {fault.bound_s} |" in text, fault.name

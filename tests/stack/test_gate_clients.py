@@ -184,7 +184,7 @@ def test_prepared_statements_in_transactions(stack, table):
 
 
 def test_sqlalchemy_with_autocommit_off_and_with_declared_read_only(stack, table, reads):
-    """What README says: no reads on satellites unless transactions are declared read-only."""
+    """What docs/connecting.md says: no reads on satellites unless transactions are declared read-only."""
     url = sqlalchemy.URL.create(
         "mysql+pymysql", "app", stack.password("app"), stack.host, stack.gate_port, "app", query={"charset": "utf8mb4"}
     )

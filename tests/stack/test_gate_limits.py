@@ -374,7 +374,7 @@ def resident(stack):
 
 
 def test_an_idle_connection_costs_little_and_nothing_is_left_of_it(stack, table):
-    """64 KiB for a session that has read and written, as README states, also after many have come and gone."""
+    """64 KiB for a session that has read and written, as docs/operations.md states, also after many have come and gone."""
     count, empty, most = 400, resident(stack), 0
     others = stack.metrics().total("gtid_gate_sessions")
     for _ in range(5):

@@ -1,6 +1,6 @@
 package multimed.process;
 
-/** Exit statuses besides 0 and Java's own 1. README.md lists them for operators. */
+/** Exit statuses besides 0 and Java's own 1. docs/settings.md lists them for operators. */
 public final class ExitStatus {
     /** Wrong usage or settings. */
     public static final int USAGE = 64;
