@@ -5,6 +5,7 @@ or `docker stop`, which switch the restart policy off: faults are injected on pr
 """
 
 import os
+import pathlib
 import signal
 import subprocess
 
@@ -84,6 +85,12 @@ def signal_processes(service, name, number):
     for pid in pids:
         os.kill(pid, number)
     return pids
+
+
+def stands_still(pid):
+    """Whether all threads of a process are stopped."""
+    states = [status.read_text().rpartition(")")[2].split()[0] for status in pathlib.Path(f"/proc/{pid}/task").glob("*/stat")]
+    return set(states) == {"T"}
 
 
 def kill(service, name):

@@ -266,8 +266,10 @@ class Stack:
         containers.kill_first_process(service)
 
     def pause(self, service, name):
-        """SIGSTOP; undone by resume, or after the test."""
-        self._stopped.update(containers.signal_processes(service, name, signal.SIGSTOP))
+        """SIGSTOP; undone by resume, or after the test. Returns when every thread stands still: the signal takes its time."""
+        pids = containers.signal_processes(service, name, signal.SIGSTOP)
+        self._stopped.update(pids)
+        wait_for(lambda: all(containers.stands_still(pid) for pid in pids), 20, f"{name} of {service} to stand still")
 
     def resume(self, service, name):
         self._stopped.difference_update(containers.signal_processes(service, name, signal.SIGCONT))
