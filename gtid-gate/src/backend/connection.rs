@@ -351,6 +351,11 @@ impl Backend {
         self.capabilities & cap::DEPRECATE_EOF != 0
     }
 
+    /// Whether the server tells what changes in the session.
+    pub fn tracks(&self) -> bool {
+        self.capabilities & cap::SESSION_TRACK != 0
+    }
+
     /// Whether the server's tracker has found it lost since.
     pub fn is_lost(&self) -> bool {
         self.server.losses() != self.losses

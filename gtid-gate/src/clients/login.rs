@@ -355,7 +355,7 @@ async fn ask_master(
     let wish = Wish {
         user: &wanted.user,
         password,
-        capabilities: client.capabilities,
+        capabilities: cap::of_session(client.capabilities),
         charset: wanted.charset,
         database: wanted.database.as_deref(),
         attributes: &wanted.attributes,

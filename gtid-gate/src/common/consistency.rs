@@ -46,6 +46,7 @@ pub const NAMES: [&str; 3] = ["consistency", "wait_ms", "after_wait"];
 const VARIABLE_PREFIX: &str = "multimed_";
 /// A comment that starts with this is a hint.
 const HINT: &str = "multimed:";
+const TABLES: &str = "tables=";
 const LONGEST_MS: u64 = 3_600_000;
 /// Who waits is there all the while; a client must not make that an hour.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -58,8 +59,10 @@ pub enum BadChoice {
         value: String,
         expected: &'static str,
     },
-    #[error("{0:?} is not consistency=…, wait_ms=… or after_wait=…")]
+    #[error("{0:?} is not consistency=…, wait_ms=…, after_wait=… or tables=…")]
     Name(String),
+    #[error("tables can't be {0:?}: expected one list like a,db.b, without blanks")]
+    Tables(String),
 }
 
 /// The choice that a user variable of this name makes; nothing for variables that are the application's own.
@@ -69,13 +72,42 @@ pub fn variable(name: &str) -> Option<&'static str> {
     NAMES.into_iter().find(|known| *known == rest)
 }
 
-/// What a comment's text, without its delimiters, chooses; nothing if it is no hint.
-pub fn hint(comment: &str) -> Option<Result<Choice, BadChoice>> {
+/// What a comment says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Hint {
+    pub choice: Choice,
+    /// The tables that a read-only transaction reads, as it lists them.
+    pub tables: Option<String>,
+}
+
+/// What a comment's text, without its delimiters, says; nothing if it is no hint.
+pub fn hint(comment: &str) -> Option<Result<Hint, BadChoice>> {
     let comment = comment.trim();
     let starts = comment
         .get(..HINT.len())
         .is_some_and(|start| start.eq_ignore_ascii_case(HINT));
-    starts.then(|| Choice::parse(&comment[HINT.len()..]))
+    starts.then(|| Hint::parse(&comment[HINT.len()..]))
+}
+
+impl Hint {
+    /// A choice, and anywhere in it `tables=a,db.b`.
+    fn parse(text: &str) -> Result<Self, BadChoice> {
+        let is_tables = |part: &&str| {
+            let start = part.get(..TABLES.len());
+            start.is_some_and(|s| s.eq_ignore_ascii_case(TABLES))
+        };
+        let parts = || text.split(char::is_whitespace);
+        let rest: Vec<&str> = parts().filter(|p| !is_tables(p)).collect();
+        let mut lists = parts()
+            .filter(is_tables)
+            .map(|p| p[TABLES.len()..].trim_end_matches(','));
+        let tables = lists.next().map(str::to_owned);
+        if tables.as_deref() == Some("") || lists.next().is_some() {
+            return Err(BadChoice::Tables(tables.unwrap_or_default()));
+        }
+        let choice = Choice::parse(&rest.join(" "))?;
+        Ok(Self { choice, tables })
+    }
 }
 
 impl Choice {
@@ -213,7 +245,7 @@ mod tests {
             .unwrap();
         let bounded = Level::Bounded(Duration::from_millis(250));
         assert_eq!(
-            chosen.or_else(OUTER),
+            chosen.choice.or_else(OUTER),
             Policy {
                 level: bounded,
                 ..OUTER
@@ -227,7 +259,24 @@ mod tests {
             after_wait: AfterWait::Error,
             ..OUTER
         };
-        assert_eq!(chosen.or_else(OUTER), expected);
+        assert_eq!(chosen.choice.or_else(OUTER), expected);
+    }
+
+    #[test]
+    fn tables_are_listed_anywhere_in_a_hint() {
+        for text in [
+            "tables=a,db.b",
+            "consistency=session, Tables=a,db.b, wait_ms=5",
+        ] {
+            let said = hint(&format!("multimed: {text}")).unwrap().unwrap();
+            assert_eq!(said.tables.as_deref(), Some("a,db.b"), "{text}");
+        }
+        for text in ["tables=", "tables=a, b", "tables=a tables=b"] {
+            assert!(
+                hint(&format!("multimed: {text}")).unwrap().is_err(),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -5,9 +5,11 @@
 //! Must never: admit a satellite whose position does not contain what is required, or answer `strong` from what was
 //! asked before the read arrived.
 
+use super::catalog::Catalog;
 use super::history::{History, Place};
 use super::read_index::ReadIndex;
 use super::requirement::{Candidate, Floor, Least, Need};
+use super::table_writes::{Answer, TableNames, TableWrites};
 use crate::backend::{Incarnation, Position, Role, Running, Server, Servers};
 use crate::common::consistency::{AfterWait, Level, Policy};
 use crate::gtid::GtidSet;
@@ -22,12 +24,18 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// How old a server's position may be before a session that could leave a busier server has it asked again.
 const WORTH_ASKING: Duration = Duration::from_millis(10);
 
+/// How long a read waits at most for the table stream to tell of what the master has: commits are told of within a
+/// millisecond or two.
+const STREAM_WAIT: Duration = Duration::from_millis(10);
+
 /// What a read brings along.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     pub arrived: Instant,
     pub policy: Policy,
     pub seen: &'a History,
+    /// The names in what is read; nothing if it may be any table.
+    pub tables: Option<TableNames<'a>>,
     /// Servers that failed this read already.
     pub excluded: &'a [usize],
 }
@@ -38,6 +46,10 @@ pub enum Leave {
         server: Arc<Server>,
         incarnation: Incarnation,
         running: Running,
+        /// What the session saw before is there, too.
+        covers: bool,
+        /// Only what wrote the tables of this catalog's is there, not all.
+        tables: Option<Arc<Catalog>>,
     },
     Master(MasterLeave),
 }
@@ -52,6 +64,7 @@ pub struct Gate {
     pub servers: Servers,
     pub(super) read_index: ReadIndex,
     pub(super) metrics: Arc<Metrics>,
+    pub table_writes: Arc<TableWrites>,
     /// How long a session that changes to the master waits until the master shows what the session saw.
     patience: Duration,
     fallback_places: Arc<Semaphore>,
@@ -72,6 +85,7 @@ impl Gate {
             servers,
             read_index,
             metrics,
+            table_writes: Arc::new(TableWrites::new(config.broken)),
             patience: config.policy.wait + config.fallback_queue,
             fallback_places: Arc::new(Semaphore::new(config.fallback_limit)),
             fallback_queue: config.fallback_queue,
@@ -118,10 +132,60 @@ impl Gate {
                 self.need(read, Some(master))
             }
         };
+        if let Some(leave) = self.pick(&need, read) {
+            return Ok(leave);
+        }
+        let need = self.of_tables(need, read).await;
         match self.pick(&need, read) {
             Some(leave) => Ok(leave),
             None => self.wait_then_pick(need, read).await,
         }
+    }
+
+    /// What the read's tables need, if that is known, instead of all that the master has and the session saw.
+    async fn of_tables(&self, need: Need, read: Request<'_>) -> Need {
+        let known = need.not_before.is_none() && !need.is_open();
+        let (Some(tables), Some(master), true) = (read.tables, self.master_of(&need), known) else {
+            return need;
+        };
+        self.table_writes.look_at(&master);
+        let until = Instant::now() + STREAM_WAIT.min(read.policy.wait);
+        let mut waited = false;
+        loop {
+            let more = self.table_writes.more();
+            let sets = need.master.iter().map(|m| &m.executed);
+            let sets = sets.chain(need.seen_sets());
+            let (answer, left) = (
+                self.table_writes.needs(tables, sets),
+                until.saturating_duration_since(Instant::now()),
+            );
+            let in_time = !matches!(answer, Answer::Behind);
+            if waited && (in_time || left.is_zero()) {
+                let outcome = if in_time { "told" } else { "gave_up" };
+                self.metrics.table_waits.with_label_values(&[outcome]).inc();
+            }
+            match answer {
+                Answer::Needs(writes, catalog) => return need.of_tables(writes, catalog),
+                Answer::Behind if !left.is_zero() => {}
+                _ => return need,
+            }
+            waited = true;
+            let _ = tokio::time::timeout(left, more).await;
+            // Replication may have been quicker.
+            if self.is_met(&need, read) {
+                return need;
+            }
+        }
+    }
+
+    fn master_of(&self, need: &Need) -> Option<Arc<Position>> {
+        let asked = need.master.clone();
+        asked.or_else(|| self.servers.master.position())
+    }
+
+    fn is_met(&self, need: &Need, read: Request<'_>) -> bool {
+        live(&self.servers.satellites(), read.excluded)
+            .any(|(server, position)| need.is_met(server.id, &position))
     }
 
     /// What `session` and `bounded` need, as far as that is known without asking the master.
@@ -189,22 +253,23 @@ impl Gate {
             .filter(|_| !self.is_broken(Broken::History))
             .filter(|p| p.told.is_some() || !self.is_broken(Broken::OwnChanges))
             .map(|place| self.floor(place, level, master.as_ref()))
+            .chain(self.own_floor(read))
             .collect();
         match level {
             Level::Strong => Need {
                 master,
-                not_before: None,
                 floors,
+                ..Need::default()
             },
             Level::Session | Level::Eventual => Need {
-                master: None,
-                not_before: None,
                 floors,
+                ..Need::default()
             },
             Level::Bounded(bound) => Need {
                 master: master.or_else(|| self.servers.master.position()),
                 not_before: self.bound(bound, read.arrived),
                 floors,
+                ..Need::default()
             },
         }
     }
@@ -222,6 +287,16 @@ impl Gate {
 
     fn is_broken(&self, promise: Broken) -> bool {
         cfg!(feature = "test-break") && self.broken == Some(promise)
+    }
+
+    /// What the session has committed, as the master told it. Who asks the master gets it with all else.
+    fn own_floor(&self, read: Request<'_>) -> Option<Floor> {
+        let own = read.seen.own(read.policy.level)?;
+        (!self.is_broken(Broken::OwnChanges)).then(|| Floor {
+            server: self.servers.master.id,
+            incarnation: "".into(),
+            least: Least::Own(own.clone()),
+        })
     }
 
     fn floor(&self, place: &Place, level: Level, master: Option<&Arc<Position>>) -> Floor {
@@ -277,10 +352,16 @@ impl Gate {
         });
         let chosen = need.choose(candidates, |server| read.seen.has(server))?;
         let (server, position) = live.iter().find(|(server, _)| server.id == chosen)?;
+        let of_tables = need.of_tables.as_ref();
+        if of_tables.is_some() {
+            self.metrics.table_reads.inc();
+        }
         Some(Leave::Satellite {
             server: Arc::clone(server),
             incarnation: position.incarnation.clone(),
             running: server.start_running(),
+            covers: of_tables.is_none_or(|t| t.covers(server.id, position)),
+            tables: of_tables.map(|t| t.catalog.clone()),
         })
     }
 
@@ -322,10 +403,8 @@ impl Gate {
         let mut master = self.ask_master(self.patience).await?;
         let mut shown = GtidSet::new();
         for place in places {
-            if let Least::Sample(sample) = self.floor(place, level, Some(&master)).least {
-                shown.union_with(&sample.owned);
-                shown.union_with(&sample.executed);
-            }
+            let least = self.floor(place, level, Some(&master)).least;
+            least.sets().for_each(|s| shown.union_with(s));
         }
         while !master.executed.contains_set(&shown) {
             if Instant::now() >= deadline {

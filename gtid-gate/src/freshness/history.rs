@@ -5,6 +5,8 @@
 
 use crate::backend::{Incarnation, Role};
 use crate::common::consistency::Level;
+use crate::gtid::GtidSet;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What an answer let the client know.
@@ -29,14 +31,44 @@ pub struct Place {
     pub changed: Option<Instant>,
 }
 
+impl Place {
+    fn last(&self) -> Instant {
+        let both = self.told.max(self.changed);
+        both.unwrap_or_else(Instant::now)
+    }
+}
+
 #[derive(Debug, Clone, Default)]
 pub struct History {
     places: Vec<Place>,
+    /// The session's last commit, as the master told it. All that the session had seen until then was committed before: who
+    /// has this has that.
+    own: Option<Own>,
+}
+
+#[derive(Debug, Clone)]
+struct Own {
+    gtids: Arc<GtidSet>,
+    told: Instant,
 }
 
 impl History {
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.places.is_empty() && self.own.is_none()
+    }
+
+    /// The session's last commit, for levels that respect it.
+    pub fn own(&self, level: Level) -> Option<&Arc<GtidSet>> {
+        let respected = matches!(level, Level::Strong | Level::Session);
+        self.own.as_ref().filter(|_| respected).map(|o| &o.gtids)
+    }
+
+    /// The session has committed, on the master.
+    pub fn committed(&mut self, gtids: &GtidSet) {
+        self.own = Some(Own {
+            gtids: Arc::new(gtids.clone()),
+            told: Instant::now(),
+        });
     }
 
     pub fn has(&self, server: usize) -> bool {
@@ -48,7 +80,7 @@ impl History {
         let counts = move |p: &&Place| match level {
             Level::Eventual => false,
             Level::Bounded(_) => p.told.is_some(),
-            Level::Strong | Level::Session => true,
+            Level::Strong | Level::Session => self.own.as_ref().is_none_or(|o| p.last() >= o.told),
         };
         self.places.iter().filter(counts)
     }
@@ -108,7 +140,10 @@ impl History {
                 self.places
                     .retain(|p| p.told.is_some() || p.changed.is_some());
             }
-            Level::Strong | Level::Session => self.places.clear(),
+            Level::Strong | Level::Session => {
+                self.places.clear();
+                self.own = None;
+            }
         }
     }
 }
@@ -155,6 +190,40 @@ mod tests {
             Level::Session,
         );
         assert_eq!(servers(&seen, Level::Session), [2]);
+    }
+
+    #[test]
+    fn a_commit_covers_what_was_seen_before_but_not_for_bounded_reads() {
+        let mut seen = History::default();
+        let gtids = GtidSet::parse("3e11fa47-71ca-11e1-9e33-c80aa9429562:7").unwrap();
+        seen.answered(
+            1,
+            Role::Satellite,
+            &incarnation("a"),
+            Told::Data,
+            Level::Session,
+        );
+        seen.committed(&gtids);
+        assert_eq!(servers(&seen, Level::Session), [0usize; 0]);
+        assert_eq!(servers(&seen, BOUNDED), [1]);
+        assert!(seen.own(Level::Strong).is_some() && seen.own(BOUNDED).is_none());
+        seen.answered(
+            0,
+            Role::Master,
+            &incarnation(""),
+            Told::Data,
+            Level::Eventual,
+        );
+        assert_eq!(servers(&seen, Level::Strong), [0]);
+        seen.answered(
+            2,
+            Role::Satellite,
+            &incarnation("b"),
+            Told::Data,
+            Level::Session,
+        );
+        assert_eq!(servers(&seen, Level::Session), [2]);
+        assert!(seen.own(Level::Session).is_none());
     }
 
     #[test]

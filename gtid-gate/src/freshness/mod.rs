@@ -1,18 +1,25 @@
 //! Which server may answer a read: what the read was promised, what each server is known to have, and the wait between.
 
 mod admission;
+mod catalog;
 mod estimate;
 mod fleet;
 mod history;
 mod probe;
 mod read_index;
 mod requirement;
+mod table_frames;
+mod table_stream;
+mod table_writes;
 mod wait;
 
 pub use admission::{Gate, Leave, MasterLeave, Request};
+pub use catalog::Catalog;
 pub use fleet::{FleetError, WantedLimits};
 pub use history::{History, Place, Told};
 pub use read_index::ReadIndex;
+pub use table_stream::follow as follow_table_stream;
+pub use table_writes::TableNames;
 
 #[cfg(test)]
 mod tests;

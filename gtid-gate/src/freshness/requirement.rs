@@ -6,6 +6,7 @@
 //! it must have `gtid_owned` and `gtid_executed` of the one that showed them, sampled after its answer. Without such a
 //! sample the master's own two sets serve: whatever a satellite shows has been in the master's binlog before.
 
+use super::catalog::Catalog;
 use crate::backend::{Incarnation, Position};
 use crate::gtid::GtidSet;
 use std::sync::Arc;
@@ -25,6 +26,18 @@ pub struct Need {
     /// Some set of the master's that was asked for at this time or later.
     pub not_before: Option<Instant>,
     pub floors: Vec<Floor>,
+    /// Instead of all that: what the tables of the read need.
+    pub of_tables: Option<OfTables>,
+}
+
+/// What the tables of a read need.
+#[derive(Debug)]
+pub struct OfTables {
+    /// What wrote them last, and what may have.
+    pub writes: GtidSet,
+    pub catalog: Arc<Catalog>,
+    /// All that the session saw.
+    all_floors: Vec<Floor>,
 }
 
 /// What the session saw on one server.
@@ -39,6 +52,8 @@ pub struct Floor {
 pub enum Least {
     /// All of a sample that was taken after the answer.
     Sample(Arc<Position>),
+    /// What the session has committed itself.
+    Own(Arc<GtidSet>),
     /// No such sample is known: only the server itself will do.
     Unknown,
 }
@@ -69,13 +84,25 @@ impl Need {
             self.not_before.is_some() || self.master.as_ref().is_none_or(|m| has(&m.executed));
         new_enough
             && has_master
-            && self.floors.iter().all(|floor| {
-                floor.is_at(server, position)
-                    || match &floor.least {
-                        Least::Sample(sample) => has(&sample.executed) && has(&sample.owned),
-                        Least::Unknown => false,
-                    }
-            })
+            && self.of_tables.as_ref().is_none_or(|t| has(&t.writes))
+            && has_floors(&self.floors, server, position)
+    }
+
+    /// What the session saw, as sets.
+    pub fn seen_sets(&self) -> impl Iterator<Item = &GtidSet> {
+        self.floors.iter().flat_map(|f| f.least.sets())
+    }
+
+    /// Instead of all that the master has, and of what the session saw, these writes: all those of some tables.
+    pub fn of_tables(self, writes: GtidSet, catalog: Arc<Catalog>) -> Self {
+        Self {
+            of_tables: Some(OfTables {
+                writes,
+                catalog,
+                all_floors: self.floors,
+            }),
+            ..Self::default()
+        }
     }
 
     /// Whether some floor can be judged only once the master was asked.
@@ -91,23 +118,54 @@ impl Need {
         if let Some(master) = &self.master {
             set.union_with(&master.executed);
         }
+        if let Some(tables) = &self.of_tables {
+            set.union_with(&tables.writes);
+        }
         for floor in &self.floors {
             if position.is_some_and(|p| floor.is_at(server, p)) {
                 continue;
             }
-            if let Least::Sample(sample) = &floor.least {
-                set.union_with(&sample.executed);
-                set.union_with(&sample.owned);
-            }
+            floor.least.sets().for_each(|s| set.union_with(s));
         }
         set
     }
 
-    /// How many transactions of these the server did not have.
+    /// How many transactions the server must apply until it has these. Of the last writers of tables it needs all before
+    /// them, too.
     pub fn lacking(&self, server: usize, position: &Position) -> u64 {
         let mut missing = self.required(server, Some(position));
+        if self.of_tables.is_some() {
+            missing.fill();
+        }
         missing.subtract(&position.executed);
         missing.count()
+    }
+}
+
+impl OfTables {
+    /// Whether all that the session saw is there, whatever the tables.
+    pub fn covers(&self, server: usize, position: &Position) -> bool {
+        has_floors(&self.all_floors, server, position)
+    }
+}
+
+fn has_floors(floors: &[Floor], server: usize, position: &Position) -> bool {
+    let has = |set: &GtidSet| position.executed.contains_set(set);
+    let is_met = |floor: &Floor| {
+        floor.is_at(server, position)
+            || !matches!(floor.least, Least::Unknown) && floor.least.sets().all(has)
+    };
+    floors.iter().all(is_met)
+}
+
+impl Least {
+    pub fn sets(&self) -> impl Iterator<Item = &GtidSet> {
+        let sets = match self {
+            Least::Sample(sample) => [Some(&sample.executed), Some(&sample.owned)],
+            Least::Own(gtids) => [Some(&**gtids), None],
+            Least::Unknown => [None, None],
+        };
+        sets.into_iter().flatten()
     }
 }
 
@@ -158,6 +216,7 @@ mod tests {
             master: Some(Arc::new(master)),
             not_before: None,
             floors,
+            of_tables: None,
         }
     }
 
@@ -183,7 +242,7 @@ mod tests {
         fn any_need()(
             master in prop::option::of(any_position()), floors in prop::collection::vec(any_floor(), 0..3),
         ) -> Need {
-            Need { master: master.map(Arc::new), not_before: None, floors }
+            Need { master: master.map(Arc::new), not_before: None, floors, of_tables: None }
         }
     }
 
@@ -251,6 +310,7 @@ mod tests {
             master: master.map(Arc::new),
             not_before: Some(at),
             floors: Vec::new(),
+            of_tables: None,
         };
         let mut here = position("a", &[], &[1]);
         assert!(!bounded(None, now).is_met(1, &here));

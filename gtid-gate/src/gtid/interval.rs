@@ -37,6 +37,12 @@ impl Intervals {
         self.0.iter()
     }
 
+    pub fn fill(&mut self) {
+        if let Some(last) = self.0.last() {
+            *self = Interval { start: 1, ..*last }.into();
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

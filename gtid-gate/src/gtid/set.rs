@@ -57,6 +57,18 @@ impl GtidSet {
         per_source.fold(0, u64::saturating_add)
     }
 
+    /// The GTID, if it is one.
+    pub fn only(&self) -> Option<Gtid> {
+        let [(source, intervals)] = self.sources.as_slice() else {
+            return None;
+        };
+        let (first, count) = (intervals.iter().next()?, intervals.count());
+        (count == 1).then_some(Gtid {
+            source: *source,
+            number: first.start,
+        })
+    }
+
     pub fn contains(&self, gtid: &Gtid) -> bool {
         self.intervals(&gtid.source)
             .is_some_and(|i| i.contains(gtid.number))
@@ -104,6 +116,13 @@ impl GtidSet {
             }
             !mine.is_empty()
         });
+    }
+
+    /// Adds, source by source, all numbers below the last one.
+    pub fn fill(&mut self) {
+        for (_, intervals) in &mut self.sources {
+            intervals.fill();
+        }
     }
 
     pub(super) fn insert_interval(&mut self, source: Source, interval: Interval) {

@@ -13,6 +13,8 @@ pub struct Config {
     pub status_listen: SocketAddr,
     pub master: Address,
     pub satellites: Vec<Address>,
+    /// Capture's table stream.
+    pub table_stream: Option<Address>,
     /// Directory with the Unix sockets of servers on this host, HOST.sock each.
     pub sockets: Option<PathBuf>,
     pub user: String,
@@ -94,16 +96,28 @@ pub enum Broken {
     Snapshot,
     /// When the master does not answer, nothing is required of a satellite.
     Master,
+    /// Of each transaction in the table stream one table is forgotten.
+    Tables,
+    /// Cascades are not followed.
+    ForeignKeys,
+    /// Views are not followed.
+    Views,
+    /// What the table stream has not told of counts as having written nothing.
+    Holes,
 }
 
 #[cfg(feature = "test-break")]
-const BROKEN: [(&str, Broken); 6] = [
+const BROKEN: [(&str, Broken); 10] = [
     ("freshness", Broken::Freshness),
     ("own_changes", Broken::OwnChanges),
     ("seen", Broken::History),
     ("bound", Broken::Bound),
     ("snapshot", Broken::Snapshot),
     ("master", Broken::Master),
+    ("tables", Broken::Tables),
+    ("fk", Broken::ForeignKeys),
+    ("view", Broken::Views),
+    ("holes", Broken::Holes),
 ];
 
 const LOGIN_TIMEOUT_MS: usize = 10_000;
@@ -290,6 +304,15 @@ impl Settings<'_> {
         addresses
     }
 
+    fn address(&mut self, name: &str) -> Option<Address> {
+        let text = self.given(name)?;
+        let parsed = text.trim().parse();
+        if let Err(what) = &parsed {
+            self.mistake(name, format_args!("{text:?} is {what}"));
+        }
+        parsed.ok()
+    }
+
     fn optional_secret(&mut self, name: &str) -> Option<Password> {
         let is_given = self.given(name).is_some() || self.given(&format!("{name}_FILE")).is_some();
         is_given.then(|| self.secret(name))
@@ -355,6 +378,7 @@ impl Config {
             handover: s.given("GATE_HANDOVER").map(PathBuf::from),
             master: master(&mut s),
             satellites: s.addresses("GATE_SATELLITES", "satellite-1:3306,satellite-2:3306"),
+            table_stream: s.address("GATE_TABLE_STREAM"),
             sockets: s.given("GATE_SOCKETS").map(PathBuf::from),
             user: s.text("GATE_USER", "multimed_gate"),
             password: s.secret("GATE_PASSWORD"),

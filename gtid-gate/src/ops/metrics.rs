@@ -36,6 +36,11 @@ pub struct Metrics {
     pub server_sessions: IntGaugeVec,
     pub lag_transactions: IntGaugeVec,
     pub lag_milliseconds: IntGaugeVec,
+    pub table_reads: IntCounter,
+    pub table_waits: IntCounterVec,
+    pub table_stream_up: IntGauge,
+    pub table_transactions: IntCounterVec,
+    pub table_stream_seconds: Histogram,
 }
 
 const WAIT_BUCKETS: &[f64] = &[
@@ -120,6 +125,11 @@ impl Metrics {
             server_sessions: m.gauges("gtid_gate_server_sessions", "Connections of clients' sessions to the server")?,
             lag_transactions: m.gauges("gtid_gate_lag_transactions", "Transactions of the master that the server did not have at the last look")?,
             lag_milliseconds: m.gauges("gtid_gate_lag_milliseconds", "Age of the oldest master position that the server did not have at the last look, in milliseconds")?,
+            table_reads: m.counter("gtid_gate_table_reads_total", "Reads that a satellite could answer because it has all writes of their tables, though not all that they would need otherwise")?,
+            table_waits: m.counters("gtid_gate_table_waits_total", "Waits for the table stream, by whether it told in time", "outcome")?,
+            table_stream_up: m.gauge("gtid_gate_table_stream_up", "1 while the table stream of capture is read")?,
+            table_transactions: m.counters("gtid_gate_table_transactions_total", "Transactions that the table stream told of, by what it knows of them: tables, or all", "kind")?,
+            table_stream_seconds: m.seconds("gtid_gate_table_stream_seconds", "Time from a commit on the master until the table stream told of its tables, in seconds")?,
             registry: m.registry,
         })
     }

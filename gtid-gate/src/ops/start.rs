@@ -8,7 +8,7 @@ use crate::clients::login_limits::LoginLimits;
 use crate::clients::registry::Registry;
 use crate::clients::shared::Shared;
 use crate::common::memory::Memory;
-use crate::freshness::{Gate, ReadIndex};
+use crate::freshness::{Gate, ReadIndex, follow_table_stream};
 use crate::frontend::accept;
 use crate::frontend::handover::{self, Held};
 use crate::frontend::listen::{Listener, raise_descriptor_limit};
@@ -169,6 +169,13 @@ pub(crate) fn assemble(
     let master = Monitor::new(servers.master.clone(), &config, metrics.clone());
     let questions = ReadIndex::start(master);
     let gate = Gate::new(&config, servers, questions, metrics.clone());
+    if let Some(capture) = config.table_stream.clone() {
+        tokio::spawn(follow_table_stream(
+            capture,
+            gate.table_writes.clone(),
+            metrics.clone(),
+        ));
+    }
     for address in &config.satellites {
         gate.add(address.clone(), &config)?;
     }

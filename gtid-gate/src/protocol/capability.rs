@@ -58,6 +58,12 @@ pub fn offered(by_master: u32) -> u32 {
 /// What the gate uses for questions of its own.
 pub const FOR_QUESTIONS: u32 = LONG_PASSWORD | LONG_FLAG | TRANSACTIONS | DEPRECATE_EOF;
 
+/// What a session's connections are to have besides what its client negotiated: session tracking tells the GTIDs of its commits,
+/// whether or not the client hears of them.
+pub fn of_session(client: u32) -> u32 {
+    client | SESSION_TRACK
+}
+
 /// What to ask of a server on behalf of a client that negotiated `client`.
 pub fn towards_server(client: u32, offered_by_server: u32, with_database: bool) -> u32 {
     let database = if with_database { CONNECT_WITH_DB } else { 0 };

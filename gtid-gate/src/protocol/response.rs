@@ -5,10 +5,12 @@
 //! Must never: hold back a row, or need a row whole: only packets that say something about the response are looked into, and
 //! what SHOW STATUS says about the client's connection.
 
+use super::session_track;
 use super::status_rows::StatusRows;
 use super::wire::{
     self, HEADER, MAX_PAYLOAD, Reader, STATUS_CURSOR_EXISTS, STATUS_MORE_RESULTS, payload_size,
 };
+use crate::gtid::GtidSet;
 use bytes::BytesMut;
 
 /// A status variable's name and value take less, as do the definitions of their columns.
@@ -80,6 +82,12 @@ pub struct Response {
     pub warned: bool,
     /// Some result told an insert id.
     pub inserted: bool,
+    /// The server's OK packets may end with what changed in the session.
+    pub tracks: bool,
+    /// The client did not ask for that: it is taken out.
+    pub strips: bool,
+    /// What the session has committed, as the server told.
+    pub committed: Option<GtidSet>,
     /// Rows to be replaced, if the statement asks for status variables.
     pub status_rows: Option<Box<StatusRows>>,
 }
@@ -105,6 +113,9 @@ impl Response {
             prepared: None,
             warned: false,
             inserted: false,
+            tracks: false,
+            strips: false,
+            committed: None,
             status_rows: None,
         }
     }
@@ -179,7 +190,12 @@ impl Response {
         let head = *bytes.get(HEADER)?;
         if self.must_be_whole(head, size) {
             let payload = bytes.get_mut(HEADER..HEADER + size)?;
+            let phase = self.phase;
             self.look(payload);
+            if let Some(plain) = self.tracked(phase, payload) {
+                replace(all, at, size, &plain);
+                return Some(plain.len());
+            }
         } else if self.watches(size) {
             let payload = bytes.get(HEADER..HEADER + size)?;
             let instead = self.instead(payload);
@@ -297,6 +313,24 @@ impl Response {
         } else {
             Phase::Done
         }
+    }
+
+    /// Reads what an OK packet says about the session, and returns the packet without it if the client is not to have it.
+    fn tracked(&mut self, phase: Phase, payload: &[u8]) -> Option<Vec<u8>> {
+        let ends_rows = phase == Phase::Rows && self.deprecate_eof && payload[0] == 0xfe;
+        let is_ok = phase == Phase::First
+            && payload[0] == 0
+            && !matches!(self.shape, Shape::Prepare { .. });
+        if !self.tracks || !(ends_rows || is_ok) {
+            return None;
+        }
+        let tracked = session_track::read(payload).ok()??;
+        if let Some(committed) = tracked.committed {
+            self.committed
+                .get_or_insert_default()
+                .union_with(&committed);
+        }
+        self.strips.then_some(tracked.plain)
     }
 
     fn single(&mut self, payload: &mut [u8]) -> Phase {

@@ -11,6 +11,7 @@ use super::work::{SendError, Work, send};
 use crate::backend::bounded;
 use crate::backend::{Backend, Role};
 use crate::freshness::Told;
+use crate::protocol::capability::SESSION_TRACK;
 use crate::protocol::error::{BackendError, PacketError, SqlError};
 use crate::protocol::response::{Response, Shape};
 use crate::protocol::status_rows::StatusRows;
@@ -80,6 +81,8 @@ impl Session {
     fn response_to(&self, work: &Work, backend: &Backend) -> Response {
         let seq = self.client.conn.seq;
         let mut response = Response::new(work.shape(), backend.deprecate_eof(), seq);
+        response.tracks = backend.tracks();
+        response.strips = self.client.capabilities & SESSION_TRACK == 0;
         if backend.server.role == Role::Master {
             response.extra_status = self.state.extra_status();
         }
@@ -94,6 +97,13 @@ impl Session {
         // An error may tell what the data is: a duplicate key is there.
         let told = match answer.error {
             Some(_) if told == Told::OwnChange => Told::Data,
+            _ => told,
+        };
+        if let (Role::Master, Some(committed)) = (backend.server.role, &answer.committed) {
+            self.state.seen.committed(committed);
+        }
+        let told = match answer.committed {
+            Some(_) if told == Told::OwnChange => Told::Nothing,
             _ => told,
         };
         self.answered_by(&backend.server, &backend.incarnation, told);

@@ -1,5 +1,6 @@
 //! Carries out the plan for a statement.
 
+use super::declared::Declared;
 use super::fault::Fault;
 use super::parts::Session;
 use super::plan::{self, Begin, End, InMaster, InReadOnly, Outside, Plan, Prepare, Refusal, plan};
@@ -12,6 +13,7 @@ use crate::freshness::Told;
 use crate::ops::config::Broken;
 use crate::protocol::error::SqlError;
 use crate::protocol::response::Shape;
+use crate::sql::Class;
 
 /// Bytes of statements of a transaction that has read nothing, beyond which it no longer moves to another satellite.
 const MAX_OPENING: usize = 4096;
@@ -29,6 +31,8 @@ impl Session {
     ) -> Result<(), Fault> {
         self.promise(known.hint);
         self.tie(known.ties);
+        self.names = known.names.clone();
+        self.check_tables(known)?;
         match plan(&self.state, known, &work) {
             Plan::Outside(outside) => self.outside(outside, &mut work).await,
             Plan::EndThen(outside) => {
@@ -38,7 +42,7 @@ impl Session {
             Plan::Kill { query_only, id } => self.kill(query_only, id, work).await,
             Plan::Set(items) => self.set(items, work).await,
             Plan::Use(name) => self.use_database(name, &mut work).await,
-            Plan::Begin(begin) => self.begin(begin, known.hint, &mut work).await,
+            Plan::Begin(begin) => self.begin(begin, known, &mut work).await,
             Plan::AskLastServer => self.on_last_server(&mut work).await,
             Plan::InMaster(how) => self.in_master(how, &mut work).await,
             Plan::OpenOnMaster(how) => {
@@ -53,6 +57,25 @@ impl Session {
             Plan::End { on, end } => self.end(on, end).await,
             Plan::InReadOnly(how) => self.in_read_only(how, &mut work).await,
             Plan::Refuse(refusal) => Err(self.refuse(refusal)),
+        }
+    }
+
+    /// A read-only transaction may have said which tables it will read.
+    fn check_tables(&mut self, known: &Known) -> Result<(), SqlError> {
+        if known.listed.is_some() && !matches!(known.class, Class::Begin { .. }) {
+            return Err(SqlError::gate(
+                "tables=… belongs to START TRANSACTION READ ONLY",
+            ));
+        }
+        let database = self.state.database.as_deref();
+        match (self.state.tx, &self.state.declared) {
+            (Tx::None, _) => {
+                self.state.declared = None;
+                Ok(())
+            }
+            (Tx::Pending | Tx::OnSatellite(_), Some(declared)) => declared.admits(known, database),
+            // The master has all tables.
+            _ => Ok(()),
         }
     }
 
@@ -110,10 +133,15 @@ impl Session {
         }
     }
 
-    async fn begin(&mut self, begin: Begin, hint: Choice, work: &mut Work) -> Result<(), Fault> {
+    async fn begin(&mut self, begin: Begin, known: &Known, work: &mut Work) -> Result<(), Fault> {
         self.end_before_begin().await?;
-        self.promise(hint);
-        self.promise.at_begin = hint;
+        self.promise(known.hint);
+        self.promise.at_begin = known.hint;
+        self.state.declared = known.listed.clone().map(|names| Declared {
+            names,
+            database: self.state.database.clone(),
+            catalog: None,
+        });
         if begin == Begin::OnMaster {
             return self.on_master_outside(work, Told::Nothing).await;
         }
@@ -138,6 +166,7 @@ impl Session {
         }
         self.state.tx = if end.chain { Tx::Pending } else { Tx::None };
         self.promise.at_begin = Choice::default();
+        self.state.declared = None;
         self.say_ok().await?;
         if end.release {
             Err(Fault::Gone)
@@ -221,6 +250,7 @@ impl Session {
         work: &mut Work,
     ) -> Result<Option<u16>, Fault> {
         self.promise(known.hint);
+        self.names = known.names.clone();
         debug_assert!(matches!(work.shape(), Shape::Prepare { .. }));
         self.tie(known.ties);
         let is_connected = |id| self.connections.satellites.get(id).is_some();

@@ -17,6 +17,7 @@ mod ask_diagnostics;
 mod command_loop;
 mod commands;
 mod connections;
+mod declared;
 mod diagnostics;
 mod exchange;
 mod execute;

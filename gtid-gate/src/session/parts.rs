@@ -15,7 +15,7 @@ use crate::common::memory::Share;
 use crate::freshness::{MasterLeave, Told};
 use crate::protocol::charset::Encoding;
 use crate::protocol::wire;
-use crate::sql::Ties;
+use crate::sql::{Names, Ties};
 use std::sync::Arc;
 
 pub(crate) struct Session {
@@ -35,6 +35,8 @@ pub(crate) struct Session {
     pub(super) turn: Option<Permit>,
     /// What the statement in hand asks of its connection.
     pub(super) ties: Ties,
+    /// The names in the query in hand; nothing if it may read anything.
+    pub(super) names: Option<Arc<Names>>,
 }
 
 impl Session {
@@ -63,6 +65,7 @@ impl Session {
             leave: None,
             turn: None,
             ties: Ties::NONE,
+            names: None,
         }
     }
 
@@ -79,7 +82,7 @@ impl Session {
 
     /// Remembers that the session has seen what was there.
     pub(super) fn answered_by(&mut self, server: &Server, incarnation: &Arc<str>, told: Told) {
-        let level = self.promise.policy.level;
+        let level = self.promise.covering();
         self.state
             .seen
             .answered(server.id, server.role, incarnation, told, level);

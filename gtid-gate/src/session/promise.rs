@@ -8,6 +8,9 @@ use crate::common::consistency::{Choice, Level, Policy};
 
 pub(super) struct Promise {
     pub policy: Policy,
+    /// What the statement in hand reads is all that it was promised, and what the session saw before is there too. A read of
+    /// some tables proves nothing about others.
+    pub covers: bool,
     /// What the statement that began the transaction chose for it.
     pub at_begin: Choice,
     /// The connection is a proxy's: many clients share it, and what one of them says is not said for the others.
@@ -25,6 +28,7 @@ impl Promise {
     pub fn new(policy: Policy, shared_by_clients: bool) -> Self {
         Self {
             policy,
+            covers: true,
             at_begin: Choice::default(),
             shared_by_clients,
         }
@@ -32,10 +36,19 @@ impl Promise {
 
     /// A transaction's reads are promised one thing: what holds when its snapshot is chosen.
     pub fn begin_statement(&mut self, tx: Tx, hint: Choice, chosen: impl FnOnce() -> Chosen) {
+        self.covers |= matches!(tx, Tx::None | Tx::Pending);
         match tx {
             Tx::None => self.policy = self.of(hint, &chosen()),
             Tx::Pending => self.policy = self.of(hint.and_then(self.at_begin), &chosen()),
             Tx::OnMaster | Tx::OnSatellite(_) | Tx::Lost => {}
+        }
+    }
+
+    /// The level at which an answer now covers what was seen before.
+    pub fn covering(&self) -> Level {
+        match self.covers {
+            true => self.policy.level,
+            false => Level::Eventual,
         }
     }
 

@@ -13,9 +13,10 @@ use super::turns::patiently;
 use super::work::Work;
 use crate::backend::bounded;
 use crate::backend::{Backend, Incarnation, Server};
-use crate::freshness::{Leave, MasterLeave, Request, Told};
+use crate::freshness::{Leave, MasterLeave, Request, TableNames, Told};
 use crate::protocol::error::{BackendError, SqlError};
 use crate::protocol::response::Shape;
+use crate::sql::Names;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -45,21 +46,33 @@ impl Session {
     ) -> Result<Answer, Fault> {
         self.state.opening.clear();
         let (arrived, mut failed) = (Instant::now(), Vec::new());
+        let names = self.names.take();
         loop {
             let request = Request {
                 arrived,
                 policy: self.promise.policy,
                 seen: &self.state.seen,
+                tables: self.tables(names.as_deref(), work, opening),
                 excluded: &failed,
             };
             let leave = patiently(&self.entry, self.shared.gate.admit(request)).await?;
             match leave.inspect_err(|_| self.count_error("no_server"))? {
-                Leave::Master(place) => return self.read_by_leave(place, work, opening).await,
+                Leave::Master(place) => {
+                    self.promise.covers = true;
+                    self.state.declared = None;
+                    return self.read_by_leave(place, work, opening).await;
+                }
                 Leave::Satellite {
                     server,
                     incarnation,
                     running,
+                    covers,
+                    tables,
                 } => {
+                    self.promise.covers = covers;
+                    if let Some(declared) = &mut self.state.declared {
+                        declared.catalog = tables;
+                    }
                     let outcome = self.read_on(&server, &incarnation, work, opening).await;
                     drop(running);
                     self.turn = None;
@@ -80,6 +93,29 @@ impl Session {
         }
     }
 
+    /// What a read's snapshot is for: the names of a statement on its own, or what a transaction declared. Nothing: for
+    /// anything.
+    fn tables<'a>(
+        &'a self,
+        names: Option<&'a Names>,
+        work: &'a Work,
+        opening: &[String],
+    ) -> Option<TableNames<'a>> {
+        if let Some(declared) = &self.state.declared {
+            return Some(TableNames {
+                names: &declared.names,
+                database: declared.database.as_deref(),
+            });
+        }
+        let alone = opening.is_empty() && self.state.autocommit && self.state.tx == Tx::None;
+        let names = names.filter(|_| alone)?;
+        let database = match work {
+            Work::Execute(execution) => execution.text.database.as_deref(),
+            _ => self.state.database.as_deref(),
+        };
+        Some(TableNames { names, database })
+    }
+
     /// What a satellite lacks is read on the master as if it were not fresh enough, and what it refuses as a write runs
     /// there as any write.
     async fn read_refused(
@@ -89,6 +125,7 @@ impl Session {
         opening: &[String],
     ) -> Result<Answer, Fault> {
         if !SqlError::is_lack(code) {
+            self.promise.covers = true;
             self.before_master().await?;
             self.queue_for_master(work).await?;
             return self.read_on_master(work, opening).await;
@@ -100,6 +137,7 @@ impl Session {
             arrived: Instant::now(),
             policy: self.promise.policy,
             seen: &self.state.seen,
+            tables: None,
             excluded: &[],
         };
         let place = patiently(&self.entry, self.shared.gate.place_on_master(request)).await?;

@@ -8,6 +8,7 @@ use super::work::{SendError, last_words};
 use crate::backend::{Backend, Permit, Role};
 use crate::clients::registry::Entry;
 use crate::common::signals::{KILLED, LOST};
+use crate::gtid::GtidSet;
 use crate::protocol::codec::Conn;
 use crate::protocol::error::{BackendError, PacketError, SqlError};
 use crate::protocol::response::{First, Response, Step};
@@ -21,7 +22,7 @@ use std::time::Duration;
 const SLOW: Duration = Duration::from_millis(50);
 
 /// What the client has got, whole.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Answer {
     pub status: Option<u16>,
     pub error: Option<u16>,
@@ -30,6 +31,8 @@ pub struct Answer {
     pub warned: bool,
     /// It told an insert id.
     pub inserted: bool,
+    /// What the session has committed with it.
+    pub committed: Option<GtidSet>,
 }
 
 pub enum RelayError {
@@ -84,6 +87,7 @@ pub async fn relay(
         prepared: response.prepared,
         warned: response.warned,
         inserted: response.inserted,
+        committed: response.committed,
     })
 }
 

@@ -1,5 +1,6 @@
 //! What a session has built up and must not lose: transaction, settings, ties to a server. Pure.
 
+use super::declared::Declared;
 use super::diagnostics::Diagnostics;
 use crate::backend::Role;
 use crate::common::consistency::Choice;
@@ -72,6 +73,8 @@ pub struct State {
     pub read_only: bool,
     pub serializable: bool,
     pub next: Next,
+    /// The tables that the read-only transaction said it will read.
+    pub declared: Option<Declared>,
     /// What a read-only transaction on a satellite has said, while it has read nothing: can be said again elsewhere.
     pub opening: Vec<String>,
     settings: Vec<Setting>,
@@ -110,6 +113,7 @@ impl State {
             read_only: false,
             serializable: false,
             next: Next::default(),
+            declared: None,
             opening: Vec::new(),
             settings: Vec::new(),
             order: 0,

@@ -2,7 +2,8 @@
 
 use crate::common::consistency::Choice;
 use crate::protocol::error::SqlError;
-use crate::sql::{Class, Ties, Understood};
+use crate::sql::{Class, Names, Ties, Understood};
+use std::sync::Arc;
 
 /// What a statement's text says about it.
 pub(super) struct Known {
@@ -11,6 +12,10 @@ pub(super) struct Known {
     pub hint: Choice,
     pub ties: Ties,
     pub changes_only: bool,
+    /// Of a query: the names in it. Nothing: it may read anything.
+    pub names: Option<Arc<Names>>,
+    /// The tables that its comments list, for the transaction that it begins.
+    pub listed: Option<Arc<Names>>,
 }
 
 impl Known {
@@ -20,6 +25,8 @@ impl Known {
             hint: understood.hint.map_err(SqlError::bad_choice)?,
             ties: understood.ties,
             changes_only: understood.changes_only,
+            names: understood.names,
+            listed: understood.listed,
         })
     }
 }

@@ -38,7 +38,7 @@ impl User {
         Wish {
             user: &self.name,
             password: &self.password,
-            capabilities: client.capabilities,
+            capabilities: capability::of_session(client.capabilities),
             charset: self.charset,
             database,
             attributes: &self.attributes,

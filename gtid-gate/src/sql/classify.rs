@@ -5,19 +5,26 @@
 //! on a satellite that is fresh enough. What is not understood goes to the master.
 
 use super::class::Class;
+use super::names::{self, Names};
+use super::parse::Shaped;
 use super::ties::{self, Ties};
 use super::{lex, statement, tokens};
-use crate::common::consistency::{self, BadChoice, Choice};
+use crate::common::consistency::{self, BadChoice, Choice, Hint};
 use crate::protocol::charset::Encoding;
+use std::sync::Arc;
 
 /// All that a statement's text says about it.
 pub struct Understood {
     pub class: Class,
     /// What its comments choose for its reads.
     pub hint: Result<Choice, BadChoice>,
+    /// The tables that its comments list.
+    pub listed: Option<Arc<Names>>,
     pub ties: Ties,
     /// A change that computes nothing from other rows and shows the client none.
     pub changes_only: bool,
+    /// Of a query that only reads: the names in it, its tables among them. Nothing: it may read anything.
+    pub names: Option<Arc<Names>>,
 }
 
 /// Classifies a statement that a client with a UTF-8 character set sent.
@@ -31,11 +38,14 @@ pub fn understand(sql: &str) -> Understood {
         Ok(lexed) => {
             let list = &lexed.tokens;
             let tokens = tokens::Tokens { sql, list };
-            let class = statement::classify(tokens);
+            let Shaped { class, names } = statement::classify(tokens);
+            let said = said(&lexed.comments);
             Understood {
+                names,
+                listed: said.as_ref().ok().and_then(|(_, listed)| listed.clone()),
                 ties: ties::ties(&class, &tokens),
                 changes_only: statement::changes_only(&class, &tokens),
-                hint: hints(&lexed.comments),
+                hint: said.map(|(choice, _)| choice),
                 class,
             }
         }
@@ -51,20 +61,28 @@ impl Understood {
             hint: Ok(Choice::default()),
             ties: Ties::UNKNOWN,
             changes_only: false,
+            names: None,
+            listed: None,
         }
     }
 }
 
 /// What is said first counts.
-fn hints(comments: &[&[u8]]) -> Result<Choice, BadChoice> {
-    let mut chosen = Choice::default();
+fn said(comments: &[&[u8]]) -> Result<(Choice, Option<Arc<Names>>), BadChoice> {
+    let (mut chosen, mut listed) = (Choice::default(), None);
     for comment in comments {
         let text = std::str::from_utf8(comment).ok();
-        if let Some(choice) = text.and_then(consistency::hint) {
-            chosen = chosen.and_then(choice?);
+        let Some(hint) = text.and_then(consistency::hint) else {
+            continue;
+        };
+        let Hint { choice, tables } = hint?;
+        chosen = chosen.and_then(choice);
+        if let (Some(text), None) = (tables, &listed) {
+            let names = names::listed(&text).ok_or(BadChoice::Tables(text))?;
+            listed = Some(Arc::new(names));
         }
     }
-    Ok(chosen)
+    Ok((chosen, listed))
 }
 
 /// What a client sent whose character_set_client is of this kind.

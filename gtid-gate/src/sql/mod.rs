@@ -4,6 +4,7 @@ mod class;
 mod classify;
 mod functions;
 mod lex;
+mod names;
 mod parse;
 mod select;
 mod set;
@@ -15,6 +16,7 @@ mod tokens;
 
 pub use class::{ChoiceValue, Class, SetItem};
 pub use classify::{Understood, classify, understand, understand_bytes};
+pub use names::{Name, Names, folded};
 pub use select::is_system_schema;
 pub use status::with_own_status;
 pub use ties::{ABOUT_ITSELF, FoundRows, Ties};

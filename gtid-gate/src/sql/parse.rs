@@ -5,12 +5,14 @@
 
 use super::class::Class;
 use super::lex::Kind;
+use super::names::{self, Names};
 use super::tokens::Tokens;
 use sqlparser::ast::{Query, SetExpr, Statement};
 use sqlparser::dialect::MySqlDialect;
 use sqlparser::parser::Parser;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Words and operators, each of which may nest the tree once more. Lists of literals don't count.
 const MOST_NESTING: usize = 3_000;
@@ -25,27 +27,45 @@ const LONGEST_SHAPE: usize = 1_024;
 const NUMBER: &str = "\u{1}";
 const STRING: &str = "\u{2}";
 
-thread_local! {
-    static CLASSES: RefCell<HashMap<String, Class>> = RefCell::new(HashMap::new());
+/// What a query's shape says: its class, and if it reads the names in it.
+#[derive(Clone)]
+pub struct Shaped {
+    pub class: Class,
+    pub names: Option<Arc<Names>>,
 }
 
-/// The class of a statement of this shape, if one was seen already; else what `find` says, to be remembered. Values in a
+impl From<Class> for Shaped {
+    fn from(class: Class) -> Self {
+        Self { class, names: None }
+    }
+}
+
+thread_local! {
+    static SHAPES: RefCell<HashMap<String, Shaped>> = RefCell::new(HashMap::new());
+}
+
+/// What is known of a statement of this shape, if one was seen already; else what `find` says, to be remembered. Values in a
 /// query decide nothing.
-pub fn remembered(tokens: &Tokens, find: impl FnOnce() -> Class) -> Class {
+pub fn remembered(tokens: &Tokens, find: impl FnOnce() -> Class) -> Shaped {
     let shape = tokens.shape(NUMBER, STRING);
-    if let Some(class) = CLASSES.with_borrow(|classes| classes.get(&shape).cloned()) {
-        return class;
+    if let Some(known) = SHAPES.with_borrow(|shapes| shapes.get(&shape).cloned()) {
+        return known;
     }
     let class = find();
+    let names = match class {
+        Class::Read => names::names(tokens).map(Arc::new),
+        _ => None,
+    };
+    let found = Shaped { class, names };
     if shape.len() <= LONGEST_SHAPE {
-        CLASSES.with_borrow_mut(|classes| {
-            if classes.len() >= MOST_SHAPES {
-                classes.clear();
+        SHAPES.with_borrow_mut(|shapes| {
+            if shapes.len() >= MOST_SHAPES {
+                shapes.clear();
             }
-            classes.insert(shape, class.clone());
+            shapes.insert(shape, found.clone());
         });
     }
-    class
+    found
 }
 
 pub fn is_query(tokens: &Tokens) -> bool {

@@ -6,6 +6,7 @@
 
 use super::class::Class;
 use super::lex::Kind;
+use super::parse::Shaped;
 use super::tokens::{Lower, Tokens};
 use super::{functions, parse};
 
@@ -33,7 +34,7 @@ const COMMON_TABLES: [&str; 17] = [
     "views",
 ];
 
-pub fn classify(tokens: Tokens) -> Class {
+pub fn classify(tokens: Tokens) -> Shaped {
     parse::remembered(&tokens, || match screen(&tokens) {
         Err(class) => class,
         Ok(()) if parse::is_query(&tokens) => Class::Read,

@@ -69,8 +69,8 @@ pub fn explain(mut rest: Tokens) -> Class {
             || eat_format(&mut rest);
     }
     match rest.word(0).to_ascii_lowercase().as_str() {
-        "select" | "with" | "table" | "values" => select::classify(rest),
-        "" if rest.is_symbol(0, b'(') => select::classify(rest),
+        "select" | "with" | "table" | "values" => select::classify(rest).class,
+        "" if rest.is_symbol(0, b'(') => select::classify(rest).class,
         "into" => Class::Pin("user variable"),
         "for" => Class::Write("EXPLAIN of another connection or schema"),
         "insert" | "update" | "delete" | "replace" => Class::Write("EXPLAIN of a data change"),

@@ -66,13 +66,16 @@ fn refuses(login: &[u8], error: &[u8]) -> Vec<Step> {
     ]
 }
 
+/// What the gate asks of the master for a session.
+const AT_MASTER: u32 = FLAGS | cap::SESSION_TRACK;
+
 fn login_at_master() -> Vec<u8> {
-    login(FLAGS, &SHA2_PROOF, b"caching_sha2_password\0")
+    login(AT_MASTER, &SHA2_PROOF, b"caching_sha2_password\0")
 }
 
 fn login_with(password: &[u8]) -> Vec<u8> {
     let proof = auth::caching_sha2(password, &crate::test_support::nonce());
-    login(FLAGS, &proof, b"caching_sha2_password\0")
+    login(AT_MASTER, &proof, b"caching_sha2_password\0")
 }
 
 /// What becomes of a client that does this, and what it heard beyond what it expected. `lost_after` so many bytes the
@@ -208,7 +211,7 @@ async fn a_guess_does_not_end_the_kept_password() {
 async fn a_kept_password_that_the_master_refuses_is_kept_no_longer_unless_the_database_is_to_blame()
 {
     let with_database =
-        |seq_proof: &[u8]| login(FLAGS | 8, seq_proof, b"shop\0caching_sha2_password\0");
+        |seq_proof: &[u8]| login(AT_MASTER | 8, seq_proof, b"shop\0caching_sha2_password\0");
     for (error, kept) in [(DENIED, false), (NO_DATABASE, true)] {
         let (shared, serving) = master(vec![refuses(&with_database(&SHA2_PROOF), error)]).await;
         keep(&shared, b"secret");
@@ -288,7 +291,8 @@ async fn what_is_no_login_is_a_bad_handshake() {
 
 #[tokio::test]
 async fn a_master_that_is_lost_refuses_nobody_s_password() {
-    let with_database = |proof: &[u8]| login(FLAGS | 8, proof, b"shop\0caching_sha2_password\0");
+    let with_database =
+        |proof: &[u8]| login(AT_MASTER | 8, proof, b"shop\0caching_sha2_password\0");
     let steps = vec![
         sends(0, &greeting("caching_sha2_password")),
         expects(1, &with_database(&SHA2_PROOF)),
@@ -367,7 +371,8 @@ async fn within_tls_the_password_is_handed_over_as_it_is_and_the_master_is_asked
     let shared = gate(&listener.local_addr().unwrap().to_string());
     let flags = FLAGS | cap::SSL;
     let request = handshake::tls_request(flags, 1 << 30, 255);
-    let (at_master, asked) = (acceptor(None).unwrap(), request.clone());
+    let asked = handshake::tls_request(AT_MASTER | cap::SSL, 1 << 30, 255);
+    let at_master = acceptor(None).unwrap();
     let serving = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
         let open = [
@@ -377,7 +382,14 @@ async fn within_tls_the_password_is_handed_over_as_it_is_and_the_master_is_asked
         play(&open, &mut stream).await.unwrap();
         let mut tls = at_master.accept(stream).await.unwrap();
         let more = [
-            expects(2, &login(flags, &SHA2_PROOF, b"caching_sha2_password\0")),
+            expects(
+                2,
+                &login(
+                    AT_MASTER | cap::SSL,
+                    &SHA2_PROOF,
+                    b"caching_sha2_password\0",
+                ),
+            ),
             sends(3, OK),
             expects(0, &query("SELECT CURRENT_USER()")),
             Step::Sends(one_row(&["app@%"])),

@@ -35,6 +35,7 @@ impl Fixture {
                 after_wait,
             },
             seen: &self.seen,
+            tables: None,
             excluded: &[],
         }
     }

@@ -1,0 +1,226 @@
+//! Who wrote what: the last writer of each table, as far as capture's stream tells.
+//!
+//! In: capture's stream (`table_stream`): transactions with their tables, in the order of the binlog. Out: for the tables of
+//! a read, the transactions that a satellite must have, instead of all that the master has.
+//! A satellite holds a prefix of the binlog's order: with the last writer it has all those before it. What the stream does
+//! not cover, and what counts as having written everything (a barrier: DDL and the like), must be there whole.
+//! Must never: call something covered of which the stream has not told, or go by a catalog that a later definition changed.
+
+use super::catalog::{Catalog, Reads, Sample};
+use crate::backend::Position;
+use crate::common::lock;
+use crate::gtid::{Gtid, GtidSet};
+use crate::ops::config::Broken;
+use crate::sql::{Names, folded};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use tokio::sync::Notify;
+
+/// Names in a statement, and where unqualified ones belong.
+#[derive(Debug, Clone, Copy)]
+pub struct TableNames<'a> {
+    pub names: &'a Names,
+    pub database: Option<&'a str>,
+}
+
+/// What a read of some tables needs.
+#[derive(Debug)]
+pub enum Answer {
+    /// These transactions, and so all before them.
+    Needs(GtidSet, Arc<Catalog>),
+    /// The stream has not told of all that was asked about, and may soon.
+    Behind,
+    /// All.
+    Everything,
+}
+
+#[derive(Default)]
+struct State {
+    /// The master that the stream is about.
+    master: String,
+    connected: bool,
+    /// All of which it is known what they wrote, or that it is not known.
+    known: GtidSet,
+    /// Of these it is not known.
+    untold: GtidSet,
+    /// The last that counts as having written everything.
+    barrier: Option<Gtid>,
+    /// Since then, by schema and table.
+    writers: HashMap<String, HashMap<String, Gtid>>,
+    catalog: Option<Arc<Catalog>>,
+    /// What the master had when it was asked last.
+    master_had: Option<Arc<Position>>,
+}
+
+#[derive(Default)]
+pub struct TableWrites {
+    state: Mutex<State>,
+    /// Wakes who waits for the stream.
+    told: Notify,
+    broken: Option<Broken>,
+}
+
+/// One transaction of the stream.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Written {
+    pub gtid: Gtid,
+    /// Schema and table; nothing: everything.
+    pub tables: Option<Vec<(String, String)>>,
+}
+
+impl TableWrites {
+    pub fn new(broken: Option<Broken>) -> Self {
+        Self {
+            broken: broken.filter(|_| cfg!(feature = "test-break")),
+            ..Self::default()
+        }
+    }
+
+    /// The stream begins, of this master: what lies before it is not told.
+    pub fn begin(&self, master: &str, before: &GtidSet) {
+        let mut state = lock(&self.state);
+        if state.master != master {
+            *state = State {
+                master: master.to_owned(),
+                ..State::default()
+            };
+        }
+        state.connected = true;
+        state.untold(before);
+    }
+
+    pub fn lost(&self) {
+        lock(&self.state).connected = false;
+        self.told.notify_waiters();
+    }
+
+    pub fn is_connected(&self) -> bool {
+        lock(&self.state).connected
+    }
+
+    /// A master that lacks what it had before has begun another history: nothing that was told holds.
+    pub fn look_at(&self, master: &Arc<Position>) {
+        let mut state = lock(&self.state);
+        let had = state.master_had.replace(master.clone());
+        let Some(had) = had else { return };
+        if had.asked > master.asked {
+            state.master_had = Some(had);
+        } else if !master.executed.contains_set(&had.executed) {
+            tracing::warn!(
+                "the master lacks what it had before: what the table stream told is forgotten"
+            );
+            *state = State::default();
+        }
+    }
+
+    /// Whether it is news.
+    pub fn wrote(&self, mut written: Written) -> bool {
+        if self.broken == Some(Broken::Tables) {
+            written.tables.iter_mut().for_each(|t| drop(t.pop()));
+        }
+        let news = lock(&self.state).wrote(written);
+        self.told.notify_waiters();
+        news
+    }
+
+    pub fn catalog(&self, mut sample: Sample) {
+        match self.broken {
+            Some(Broken::ForeignKeys) => sample.cascades.clear(),
+            Some(Broken::Views) => sample.views.clear(),
+            _ => {}
+        }
+        lock(&self.state).catalog = Some(Arc::new(Catalog::of(sample)));
+        self.told.notify_waiters();
+    }
+
+    /// What a read of these tables needs that must have all of these sets.
+    pub fn needs<'a>(
+        &self,
+        read: TableNames<'_>,
+        sets: impl Iterator<Item = &'a GtidSet>,
+    ) -> Answer {
+        let covered = self.broken == Some(Broken::Holes);
+        lock(&self.state).needs(read, sets, covered)
+    }
+
+    /// A call of `needs` that comes after this one may answer otherwise once it is through.
+    pub fn more(&self) -> impl Future<Output = ()> + '_ {
+        let mut told = Box::pin(self.told.notified());
+        told.as_mut().enable();
+        told
+    }
+}
+
+impl State {
+    fn untold(&mut self, set: &GtidSet) {
+        let mut new = set.clone();
+        new.subtract(&self.known);
+        self.untold.union_with(&new);
+        self.known.union_with(set);
+    }
+
+    fn wrote(&mut self, written: Written) -> bool {
+        if self.known.contains(&written.gtid) {
+            return false;
+        }
+        self.known.insert(written.gtid);
+        match written.tables {
+            None => {
+                self.barrier = Some(written.gtid);
+                // All of them are before it.
+                self.writers.clear();
+                self.untold = GtidSet::new();
+            }
+            Some(tables) => {
+                for (schema, table) in tables {
+                    let tables = self.writers.entry(folded(&schema)).or_default();
+                    tables.insert(folded(&table), written.gtid);
+                }
+            }
+        }
+        true
+    }
+
+    /// Nothing changed it between its reading and what is known.
+    fn is_current(&self, catalog: &Catalog) -> bool {
+        let has = |gtid: &Gtid| catalog.before.contains(gtid);
+        self.barrier.as_ref().is_none_or(has)
+            && catalog.before.contains_set(&self.untold)
+            && self.known.contains_set(&catalog.after)
+    }
+
+    fn needs<'a>(
+        &self,
+        read: TableNames<'_>,
+        mut sets: impl Iterator<Item = &'a GtidSet>,
+        covered: bool,
+    ) -> Answer {
+        let unsure = match self.connected {
+            true => Answer::Behind,
+            false => Answer::Everything,
+        };
+        if !covered && !sets.all(|set| self.known.contains_set(set)) {
+            return unsure;
+        }
+        let Some(catalog) = self.catalog.as_ref().filter(|c| self.is_current(c)) else {
+            return unsure;
+        };
+        let database = read.database.map(folded);
+        let Reads::Tables(tables) = catalog.reads(read.names, database.as_deref()) else {
+            return Answer::Everything;
+        };
+        let mut needed = self.untold.clone();
+        self.barrier.iter().for_each(|b| needed.insert(*b));
+        for table in tables {
+            let schema = self.writers.get(&*table.schema);
+            if let Some(writer) = schema.and_then(|s| s.get(&*table.name)) {
+                needed.insert(*writer);
+            }
+        }
+        Answer::Needs(needed, catalog.clone())
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/table_writes.rs"]
+mod tests;

@@ -1,0 +1,213 @@
+use super::*;
+use crate::freshness::catalog::Table;
+use crate::sql::understand;
+
+const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+
+fn set(numbers: &str) -> GtidSet {
+    match numbers {
+        "" => GtidSet::new(),
+        _ => GtidSet::parse(&format!("{UUID}:{numbers}")).unwrap(),
+    }
+}
+
+fn gtid(number: u64) -> Gtid {
+    set(&number.to_string()).only().unwrap()
+}
+
+fn wrote(number: u64, tables: Option<&[&str]>) -> Written {
+    let tables = tables.map(|t| {
+        t.iter()
+            .map(|t| ("Db".to_owned(), (*t).to_owned()))
+            .collect()
+    });
+    let gtid = gtid(number);
+    Written { gtid, tables }
+}
+
+fn sample(before: &str, after: &str) -> Sample {
+    Sample {
+        before: set(before),
+        after: set(after),
+        tables: vec![Table {
+            schema: "db".into(),
+            name: "t".into(),
+        }],
+        ..Sample::default()
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Needs {
+    These(GtidSet),
+    Behind,
+    Everything,
+}
+use Needs::{Behind, Everything};
+
+fn needs(writes: &TableWrites, sql: &str, master: &str) -> Needs {
+    let names = understand(sql).names.unwrap();
+    let read = TableNames {
+        names: &names,
+        database: Some("db"),
+    };
+    match writes.needs(read, [&set(master)].into_iter()) {
+        Answer::Needs(needed, _) => Needs::These(needed),
+        Answer::Behind => Behind,
+        Answer::Everything => Everything,
+    }
+}
+
+fn position(executed: &str) -> Arc<Position> {
+    Arc::new(Position {
+        incarnation: "".into(),
+        asked: std::time::Instant::now(),
+        owned: GtidSet::new(),
+        executed: set(executed),
+        as_of: None,
+        backlog: None,
+    })
+}
+
+/// Of a master that had 1-10 when the stream began.
+fn begun() -> TableWrites {
+    let writes = TableWrites::default();
+    writes.begin("m", &set("1-10"));
+    writes.catalog(sample("1-10", "1-10"));
+    writes
+}
+
+const T: &str = "SELECT 1 FROM t";
+
+#[test]
+fn a_read_needs_the_last_writer_of_its_tables_and_what_the_stream_does_not_cover() {
+    let writes = begun();
+    assert_eq!(needs(&writes, T, "1-10"), Needs::These(set("1-10")));
+    assert!(writes.wrote(wrote(11, Some(&["T", "u"]))));
+    assert!(writes.wrote(wrote(12, Some(&["u"]))));
+    assert_eq!(needs(&writes, T, "1-12"), Needs::These(set("1-11")));
+    assert_eq!(
+        needs(&writes, "SELECT 1 FROM w", "1-12"),
+        Needs::These(set("1-10"))
+    );
+    assert_eq!(
+        needs(&writes, "SELECT 1 FROM t, u", "1-12"),
+        Needs::These(set("1-12"))
+    );
+}
+
+#[test]
+fn what_the_stream_has_not_told_yet_is_waited_for_or_all_is_needed() {
+    let writes = begun();
+    assert_eq!(needs(&writes, T, "1-11"), Behind);
+    writes.wrote(wrote(12, Some(&["u"])));
+    assert_eq!(needs(&writes, T, "1-12"), Behind, "a hole");
+    writes.lost();
+    assert_eq!(needs(&writes, T, "1-12"), Everything);
+    assert_eq!(needs(&writes, T, "1-10"), Needs::These(set("1-10")));
+    writes.begin("m", &set("1-12"));
+    assert_eq!(needs(&writes, T, "1-12"), Behind, "a table may have come");
+    writes.catalog(sample("1-12", "1-12"));
+    assert_eq!(
+        needs(&writes, T, "1-12"),
+        Needs::These(set("1-11")),
+        "of the hole nobody knows"
+    );
+}
+
+#[test]
+fn what_is_told_again_changes_nothing() {
+    let writes = begun();
+    for number in [11, 12] {
+        writes.wrote(wrote(number, Some(&[if number == 11 { "t" } else { "u" }])));
+    }
+    writes.begin("m", &set("1-10"));
+    assert!(!writes.wrote(wrote(11, Some(&["t"]))));
+    assert!(!writes.wrote(wrote(12, Some(&["t"]))));
+    assert_eq!(needs(&writes, T, "1-12"), Needs::These(set("1-11")));
+}
+
+#[test]
+fn a_barrier_is_needed_by_all_and_ends_what_is_known_of_views() {
+    let writes = begun();
+    writes.wrote(wrote(11, Some(&["t"])));
+    writes.wrote(wrote(12, None));
+    assert_eq!(needs(&writes, T, "1-12"), Behind);
+    writes.catalog(sample("1-11", "1-12"));
+    assert_eq!(
+        needs(&writes, T, "1-12"),
+        Behind,
+        "read before or after 12?"
+    );
+    writes.catalog(sample("1-12", "1-13"));
+    assert_eq!(
+        needs(&writes, T, "1-12"),
+        Behind,
+        "13 may be another definition"
+    );
+    writes.wrote(wrote(13, Some(&["u"])));
+    assert_eq!(needs(&writes, T, "1-12"), Needs::These(set("12")));
+}
+
+#[test]
+fn another_master_or_another_history_begins_anew() {
+    let writes = begun();
+    writes.wrote(wrote(11, Some(&["u"])));
+    writes.begin("other", &set(""));
+    assert_eq!(needs(&writes, T, "1-11"), Behind);
+    let writes = begun();
+    writes.look_at(&position("1-12"));
+    writes.look_at(&position("1-12"));
+    assert_eq!(needs(&writes, T, "1-10"), Needs::These(set("1-10")));
+    writes.look_at(&position("1-3"));
+    assert_eq!(needs(&writes, T, "1-3"), Everything);
+}
+
+/// A stream in any state, and reads of a satellite that holds any prefix: what `needs` admits shows the tables as they are.
+mod any_history {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_satellite_that_is_admitted_lacks_no_write_of_the_tables_read(
+            history in prop::collection::vec(prop::option::weighted(0.9, 0usize..4), 1..40),
+            begins in 0usize..40,
+            lost in prop::collection::vec(0usize..40, 0..3),
+            master in 1usize..40,
+            table in 0usize..4,
+        ) {
+            let all = history.len();
+            let (begins, master) = (begins.min(all), master.min(all));
+            let upto = |n: usize| if n == 0 { String::new() } else { format!("1-{n}") };
+            let writes = TableWrites::default();
+            writes.begin("m", &set(&upto(begins)));
+            let tables = ["a", "b", "c", "d"];
+            let mut last = begins;
+            for at in begins..all {
+                if lost.contains(&at) {
+                    // The connection breaks; the next one begins later, or earlier.
+                    last = at.saturating_sub(at % 3).min(at);
+                    writes.lost();
+                    writes.begin("m", &set(&upto(last)));
+                    for (again, table) in history.iter().enumerate().take(at).skip(last) {
+                        writes.wrote(wrote(again as u64 + 1, table.map(|t| &tables[t..=t])));
+                    }
+                }
+                writes.wrote(wrote(at as u64 + 1, history[at].map(|t| &tables[t..=t])));
+            }
+            let _ = last;
+            writes.catalog(sample(&upto(all), &upto(all)));
+            let sql = format!("SELECT 1 FROM {}", tables[table]);
+            let Needs::These(needed) = needs(&writes, &sql, &upto(master)) else {
+                return Ok(());
+            };
+            for prefix in 0..=all {
+                if set(&upto(prefix)).contains_set(&needed) {
+                    let missing = history[prefix..master.max(prefix)].iter();
+                    prop_assert!(missing.clone().all(|w| w.is_some_and(|t| t != table)), "{prefix} {needed:?}");
+                }
+            }
+        }
+    }
+}
