@@ -9,7 +9,7 @@ import multimed.gtid.GtidSet;
 /**
  * The newest transactions of an epoch, in the order of the binlog. In: frames, from capture's thread. Out: the same to each subscriber's
  * thread, by place. Bounded in number and bytes: when the oldest falls out, its GTID joins {@code before}. Its lock is held for copying
- * references only. Must never: let a GTID that is neither in {@code before} nor in the ring have been in it.
+ * references only. Must never: forget a transaction without adding its GTID to {@code before}.
  */
 final class TableRing {
     private static final int BATCH = 1024;
