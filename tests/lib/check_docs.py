@@ -24,7 +24,7 @@ NOT_SET = {
 # Where the components' sources are, and how they write the name of a setting.
 SOURCES = {
     "gtid-gate/src": r'"(GATE_[A-Z0-9_]+)"',
-    "cdc-applier/src/main/java": r'"((?:KAFKA|LOG|STATUS|MASTER|CAPTURE|SATELLITE|APPLIER)_[A-Z0-9_]+)"',
+    "cdc-applier/src/main/java": r'"((?:KAFKA|LOG|STATUS|TABLE|MASTER|CAPTURE|SATELLITE|APPLIER)_[A-Z0-9_]+)"',
 }
 # Read in another way than SOURCES says.
 ELSEWHERE = {"LOG_LEVEL": "cdc-applier's logback.xml"}
@@ -109,7 +109,7 @@ def settings(file, text):
         if f"`{name}`" not in text:
             yield 1, f"{name} is read and not described"
     for number, line in enumerate(text.splitlines(), 1):
-        for name in re.findall(r"`((?:GATE|CAPTURE|APPLIER|LOG|KAFKA)_[A-Z0-9_]+)`", line):
+        for name in re.findall(r"`((?:GATE|CAPTURE|APPLIER|LOG|KAFKA|TABLE)_[A-Z0-9_]+)`", line):
             if name not in read and name.removesuffix("_FILE") not in read and name not in ELSEWHERE:
                 yield number, f"{name} is described and nothing reads it"
 

@@ -19,7 +19,8 @@ class PackagesTest {
     private static final List<String> ORDER = List.of(
             "multimed.process", "multimed.gtid", "multimed.log.proto", "multimed.log", "multimed.master", "multimed.binlog",
             "multimed.sqltext",
-            "multimed.capture.debezium", "multimed.capture", "multimed.mysql", "multimed.apply.sql", "multimed.apply", "multimed.verify",
+            "multimed.capture.debezium", "multimed.capture.tables", "multimed.capture", "multimed.mysql", "multimed.apply.sql",
+            "multimed.apply", "multimed.verify",
             "multimed");
 
     private static final JavaClasses CLASSES = read();

@@ -32,6 +32,18 @@ public record TableMap(long tableId, String database, String table, List<Column>
         return database + "." + table;
     }
 
+    /** Only the id, of a table map or of a row event: both begin with it. */
+    public static long tableId(BinlogEvent event) {
+        return event.body().unsigned(6);
+    }
+
+    /** Only the name, whatever the columns are. */
+    public static TableName name(BinlogEvent event) {
+        ByteCursor body = event.body();
+        body.skip(8);
+        return new TableName(name(body), name(body));
+    }
+
     public static TableMap parse(BinlogEvent event) {
         ByteCursor body = event.body();
         long tableId = body.unsigned(6);

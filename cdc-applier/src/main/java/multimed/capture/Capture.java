@@ -4,7 +4,9 @@ import java.io.IOException;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import multimed.capture.tables.TableStream;
 import multimed.log.FatalException;
+import multimed.process.Address;
 import multimed.process.AdminServer;
 import multimed.process.ExitStatus;
 import multimed.process.Metric;
@@ -16,7 +18,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Entry point of {@code cdc-applier capture}. Runs epoch after epoch: any error but a fatal one ends the epoch, and the next starts
- * from the log's tail after a pause. Threads: main (binlog to log), debezium, Kafka's sender, gtid-gaps, admin.
+ * from the log's tail after a pause. Threads: main (binlog to log), debezium, Kafka's sender, gtid-gaps, admin,
+ * table-stream and a table-subscriber for each of its subscribers.
  */
 public final class Capture {
     private static final Logger log = LoggerFactory.getLogger(Capture.class);
@@ -48,26 +51,38 @@ public final class Capture {
             log.info("capture started master={} kafka={} topic={} status_port={}",
                     config.master(), config.log(), config.topic(), admin.port());
             warnOfTestSettings();
-            return epochs();
+            return withTableStream();
         } catch (IOException e) {
-            log.error("can't listen address={} error=\"{}\"", config.listen(), e.getMessage());
-            return ExitStatus.CAPTURE_CANNOT_LISTEN;
+            return cannotListen(config.listen(), e);
         } finally {
             stopped.countDown();
         }
     }
 
-    private void warnOfTestSettings() {
-        if (config.testFault().kind() != TestFault.Kind.NONE) {
-            log.warn("TEST-ONLY SETTING {}: this log is wrong on purpose", config.testFault());
+    private int withTableStream() {
+        try (TableStream tableStream = new TableStream(config.tableStreamListen(), metrics)) {
+            return epochs(tableStream);
+        } catch (IOException e) {
+            return cannotListen(config.tableStreamListen(), e);
         }
     }
 
-    private int epochs() {
+    private static int cannotListen(Address address, IOException error) {
+        log.error("can't listen address={} error=\"{}\"", address, error.getMessage());
+        return ExitStatus.CAPTURE_CANNOT_LISTEN;
+    }
+
+    private void warnOfTestSettings() {
+        if (config.testFault().kind() != TestFault.Kind.NONE) {
+            log.warn("TEST-ONLY SETTING {}: the log or the table stream is wrong on purpose", config.testFault());
+        }
+    }
+
+    private int epochs(TableStream tableStream) {
         long pause = FIRST_PAUSE_MS;
         while (stop.getCount() > 0) {
             long startedAt = System.nanoTime();
-            try (CaptureRun run = new CaptureRun(config, metrics, readiness, prepared)) {
+            try (CaptureRun run = new CaptureRun(config, metrics, readiness, prepared, tableStream)) {
                 current = run;
                 if (stop.getCount() > 0) {
                     run.run();

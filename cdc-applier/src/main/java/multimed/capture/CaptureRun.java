@@ -6,6 +6,7 @@ import java.util.concurrent.ExecutionException;
 import multimed.binlog.BinlogReader;
 import multimed.capture.debezium.ColumnKinds;
 import multimed.capture.debezium.RowSource;
+import multimed.capture.tables.TableStream;
 import multimed.gtid.GtidSet;
 import multimed.log.EpochClaim;
 import multimed.log.FatalException;
@@ -45,17 +46,19 @@ final class CaptureRun implements AutoCloseable {
     private final Metrics metrics;
     private final Readiness readiness;
     private final PreparedTransactions prepared;
+    private final TableStream tableStream;
     private volatile BinlogReader reader;
     private volatile boolean closed;
 
     /** An epoch that is this run's own, and what lies before it. */
     private record Claim(long number, GtidSet set, LogWriter writer) {}
 
-    CaptureRun(CaptureConfig config, Metrics metrics, Readiness readiness, PreparedTransactions prepared) {
+    CaptureRun(CaptureConfig config, Metrics metrics, Readiness readiness, PreparedTransactions prepared, TableStream tableStream) {
         this.config = config;
         this.metrics = metrics;
         this.readiness = readiness;
         this.prepared = prepared;
+        this.tableStream = tableStream;
     }
 
     /** Returns when closed, throws otherwise. */
@@ -180,8 +183,9 @@ final class CaptureRun implements AutoCloseable {
             LargeTransaction.Factory large = new LargeTransaction.Factory(classifier, rows, writer, epoch);
             XaWriter xa = new XaWriter(prepared, new PreparedInBinlog(config.master()), writer, large, epoch);
             VerdictWriter verdicts = new VerdictWriter(classifier, generated, rows, writer, xa, epoch);
-            Sequencer sequencer = new Sequencer(config, verdicts, large, rows, epoch, prepared);
+            Sequencer sequencer = new Sequencer(config, verdicts, large, rows, epoch, prepared, tableStream);
             prepared.resumeFrom(claim.set());
+            tableStream.restart(master.serverUuid(), claim.set());
             reader = new BinlogReader(config.master(), claim.set(), sequencer);
             if (!closed) {
                 reader.run();

@@ -112,7 +112,7 @@ final class Classifier {
         return rows(changes);
     }
 
-    private static boolean isSavepoint(BinlogEvent event) {
+    static boolean isSavepoint(BinlogEvent event) {
         return event.type() == EventType.QUERY && QueryEvent.parse(event).ascii().toUpperCase(Locale.ROOT).startsWith("SAVEPOINT ");
     }
 
@@ -164,7 +164,7 @@ final class Classifier {
         if (table == null) {
             throw new MalformedEventException("row event without table map");
         }
-        String doubt = SYSTEM_SCHEMAS.contains(table.database()) ? "system_schema" : kinds.doubt(table);
+        String doubt = isSystem(table.database()) ? "system_schema" : kinds.doubt(table);
         if (doubt != null) {
             return doubt;
         }
@@ -175,6 +175,11 @@ final class Classifier {
             return "row_image";
         }
         return images(RowImages.walk(rows, table), table, changes);
+    }
+
+    /** A schema of the server's own. */
+    static boolean isSystem(String schema) {
+        return SYSTEM_SCHEMAS.contains(schema);
     }
 
     private static String images(RowImages.Seen seen, TableMap table, List<TableMap> changes) {

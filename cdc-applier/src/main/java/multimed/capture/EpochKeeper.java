@@ -64,14 +64,15 @@ final class EpochKeeper {
         }
     }
 
-    /** The binlog has been written to the log up to here. */
-    void passed(String file, long position) {
+    /** The binlog has been written to the log up to here. Returns whether the set has grown by transactions without binlog events. */
+    boolean passed(String file, long position) {
         GtidSet without = gaps.withoutEvent(file, position, set);
         if (!without.isEmpty()) {
             log.warn("transactions without binlog events, satellites that lack them clone again gtids={}", without);
             set = set.union(without);
             repeat();
         }
+        return !without.isEmpty();
     }
 
     /** Once a second when nothing happens. */

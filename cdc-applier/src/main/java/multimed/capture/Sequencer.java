@@ -12,13 +12,15 @@ import multimed.binlog.QueryEvent;
 import multimed.binlog.TransactionEnd;
 import multimed.binlog.TransactionPayload;
 import multimed.capture.debezium.RowSource;
+import multimed.capture.tables.TableStream;
 import multimed.gtid.Gtid;
 import multimed.log.FatalException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * In: the binlog reader's events. Out: each transaction handed on once, in the order of the binlog. One thread.
+ * In: the binlog reader's events. Out: each transaction handed on once, in the order of the binlog; before that, the tables
+ * that it wrote, to the table stream. One thread.
  *
  * <pre>
  * transaction longer than the limit         streamed raw as it comes; a rebuild if it turns out not to be replayable
@@ -41,10 +43,12 @@ final class Sequencer implements BinlogReader.Sink {
     private final RowSource rowSource;
     private final EpochKeeper epoch;
     private final PreparedTransactions prepared;
+    private final TableStream tableStream;
 
     private byte[] formatDescription;
     private GtidEvent open;
     private TransactionEnd end;
+    private TransactionTables tables;
     private List<BinlogEvent> events = new ArrayList<>();
     private LargeTransaction large;
     private boolean largeXa;
@@ -53,14 +57,14 @@ final class Sequencer implements BinlogReader.Sink {
     private long position;
 
     Sequencer(CaptureConfig config, VerdictWriter writer, LargeTransaction.Factory largeTransactions, RowSource rowSource,
-            EpochKeeper epoch,
-            PreparedTransactions prepared) {
+            EpochKeeper epoch, PreparedTransactions prepared, TableStream tableStream) {
         this.config = config;
         this.writer = writer;
         this.largeTransactions = largeTransactions;
         this.rowSource = rowSource;
         this.epoch = epoch;
         this.prepared = prepared;
+        this.tableStream = tableStream;
     }
 
     @Override
@@ -84,8 +88,8 @@ final class Sequencer implements BinlogReader.Sink {
         if (!event.artificial() && event.endPosition() > 0) {
             position = event.endPosition();
         }
-        if (open == null) {
-            epoch.passed(file, position);
+        if (open == null && epoch.passed(file, position)) {
+            tableStream.restart(epoch.set());
         }
     }
 
@@ -115,6 +119,7 @@ final class Sequencer implements BinlogReader.Sink {
         }
         open = start;
         end = new TransactionEnd();
+        tables = new TransactionTables();
         events = new ArrayList<>();
         large = start.transactionBytes() > config.largeBytes() ? largeTransaction() : null;
         largeXa = false;
@@ -141,6 +146,7 @@ final class Sequencer implements BinlogReader.Sink {
 
     private void content(BinlogEvent event) throws Exception {
         boolean last = end.isLast(event);
+        tables.add(event, last);
         if (large != null && isXaStart(event)) {
             large = null;
             largeXa = true;
@@ -161,10 +167,13 @@ final class Sequencer implements BinlogReader.Sink {
 
     private void finish() throws Exception {
         Gtid gtid = open.gtid();
+        TestFault.Kind fault = config.testFault().at(gtid);
+        if (fault != TestFault.Kind.UNTOLD) {
+            tableStream.publish(gtid, open.committedHereMicros(), tables.written(prepared::get));
+        }
         if (epoch.set().contains(gtid)) {
             log.warn("the master sent a transaction again, ignored gtid={}", gtid);
         } else {
-            TestFault.Kind fault = config.testFault().at(gtid);
             if (fault == TestFault.Kind.REPEAT && large == null) {
                 writeOnce();
             }

@@ -8,7 +8,7 @@ public final class ExitStatus {
     public static final int APPLY_CANNOT_LISTEN = 69;
     /** Capture must not go on: an operator must act. */
     public static final int FATAL = 70;
-    /** Capture's status port is taken. */
+    /** Capture's status port, or that of the table stream, is taken. */
     public static final int CAPTURE_CANNOT_LISTEN = 71;
     /** The log's broker refuses the account. */
     public static final int REFUSED = 77;

@@ -18,6 +18,11 @@ public enum Metric {
             "transaction read from the binlog to its rows decoded by Debezium"),
     CAPTURE_ACKNOWLEDGE("multimed_capture_acknowledge_seconds", Kind.HISTOGRAM, null, "record sent to acknowledged by the log"),
     CAPTURE_LAG("multimed_capture_lag_seconds", Kind.HISTOGRAM, null, "commit on the master to acknowledged in the log"),
+    CAPTURE_TABLE_STREAM("multimed_capture_table_stream_transactions_total", Kind.COUNTER, "kind",
+            "transactions told to the table stream: tables, or all if they count as having written everything"),
+    CAPTURE_TABLE_SUBSCRIBERS("multimed_capture_table_stream_subscribers", Kind.GAUGE, null, "subscribers of the table stream"),
+    CAPTURE_TABLE_STREAM_SLOW("multimed_capture_table_stream_slow_total", Kind.COUNTER, null,
+            "subscribers of the table stream that were disconnected because they were too slow"),
 
     APPLY_TRANSACTIONS("multimed_applier_transactions_total", Kind.COUNTER, "kind", "transactions committed on the satellite"),
     APPLY_RECORDS("multimed_applier_records_total", Kind.COUNTER, "kind", "log records (parts of transactions) written to the satellite"),

@@ -17,24 +17,32 @@ import java.util.concurrent.TimeUnit;
 final class CdcProcess implements AutoCloseable {
     private final Process process;
     private final int port;
+    private final int tableStreamPort;
     private final File log;
 
     CdcProcess(String command, TestKafka kafka, Map<String, String> settings) throws IOException {
         port = freePort();
+        tableStreamPort = freePort();
         log = Files.createTempFile(Files.createDirectories(Path.of("target", "it-logs")), kafka.topic() + "-" + command + "-", ".log")
                 .toFile();
         ProcessBuilder builder = new ProcessBuilder(ProcessHandle.current().info().command().orElse("java"), "-Xmx256m",
                 "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), "multimed.Main", command);
         builder.environment()
                 .putAll(Map.of("KAFKA_BOOTSTRAP", kafka.bootstrap(), "LOG_TOPIC", kafka.topic(), "STATUS_LISTEN", "127.0.0.1:" + port,
-                        "LOG_AUTHENTICATION", "off"));
+                        "TABLE_STREAM_LISTEN", "127.0.0.1:" + tableStreamPort, "LOG_AUTHENTICATION", "off"));
         builder.environment().putAll(settings);
         process = builder.redirectErrorStream(true).redirectOutput(log).start();
     }
 
     static CdcProcess capture(TestKafka kafka, TestMysql master) throws IOException {
-        return new CdcProcess("capture", kafka, Map.of("MASTER_HOST", master.address(), "CAPTURE_USER", TestMysql.USER,
+        return capture(kafka, master, Map.of());
+    }
+
+    static CdcProcess capture(TestKafka kafka, TestMysql master, Map<String, String> settings) throws IOException {
+        Map<String, String> all = new HashMap<>(Map.of("MASTER_HOST", master.address(), "CAPTURE_USER", TestMysql.USER,
                 "CAPTURE_PASSWORD", TestMysql.PASSWORD));
+        all.putAll(settings);
+        return new CdcProcess("capture", kafka, all);
     }
 
     static CdcProcess applier(TestKafka kafka, TestMysql satellite, Map<String, String> settings) throws IOException {
@@ -48,6 +56,10 @@ final class CdcProcess implements AutoCloseable {
         try (ServerSocket socket = new ServerSocket(0)) {
             return socket.getLocalPort();
         }
+    }
+
+    int tableStreamPort() {
+        return tableStreamPort;
     }
 
     String get(String path) throws IOException, InterruptedException {

@@ -1,0 +1,125 @@
+package multimed.capture;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Function;
+import multimed.binlog.BinlogEvent;
+import multimed.binlog.EventType;
+import multimed.binlog.MalformedEventException;
+import multimed.binlog.QueryEvent;
+import multimed.binlog.TableMap;
+import multimed.binlog.TableName;
+import multimed.capture.PreparedTransactions.Prepared;
+import multimed.capture.tables.WrittenTables;
+
+/**
+ * In: the events of one transaction, one by one. Out: the tables that it wrote. Pure; holds a bounded number of names, and no events.
+ * Must never: leave out a table. Whatever is not understood counts as having written everything.
+ *
+ * <pre>
+ * BEGIN, table maps and row events, XID or COMMIT   the tables of its table maps
+ * BEGIN, nothing, XID or COMMIT                     none
+ * XA START … XA PREPARE, XA ROLLBACK                none: nothing is committed
+ * XA START … XA COMMIT … ONE PHASE                  the tables of its table maps
+ * XA COMMIT                                         those of the prepared changes; everything if they are not in memory
+ * a table of the server's own                       everything: statements read these without naming them
+ * any other                                         everything
+ * </pre>
+ */
+final class TransactionTables {
+    private enum Kind { CHANGES, XA_CHANGES, XA_COMMIT, XA_ROLLBACK }
+
+    private final Map<Long, TableName> tables = new LinkedHashMap<>();
+    private Kind kind;
+    private String xid;
+    private boolean onePhase;
+    private boolean everything;
+
+    /** @param last whether it ends the transaction */
+    void add(BinlogEvent event, boolean last) {
+        try {
+            everything = everything || !understood(event, last);
+        } catch (MalformedEventException | IndexOutOfBoundsException e) {
+            everything = true;
+        }
+        if (everything) {
+            tables.clear();
+        }
+    }
+
+    private boolean understood(BinlogEvent event, boolean last) {
+        int type = event.type();
+        if (EventType.isChange(type)) {
+            boolean expected = kind == Kind.CHANGES || kind == Kind.XA_CHANGES;
+            return expected && (type == EventType.TABLE_MAP ? names(event) : tables.containsKey(TableMap.tableId(event)));
+        }
+        if (type == EventType.XA_PREPARE) {
+            onePhase = event.body().u8() != 0;
+            return kind == Kind.XA_CHANGES;
+        }
+        if (type == EventType.QUERY) {
+            return kind == null ? begins(QueryEvent.parse(event)) : expected(event, last);
+        }
+        return type == EventType.XID ? kind == Kind.CHANGES : type == EventType.ROWS_QUERY || event.ignorable();
+    }
+
+    private boolean names(BinlogEvent tableMap) {
+        long id = TableMap.tableId(tableMap);
+        if (tables.containsKey(id)) {
+            return true;
+        }
+        TableName name = TableMap.name(tableMap);
+        tables.put(id, name);
+        return tables.size() <= WrittenTables.MOST && !Classifier.isSystem(name.schema());
+    }
+
+    private boolean begins(QueryEvent query) {
+        String text = query.ascii();
+        if (text.equals("BEGIN")) {
+            kind = Kind.CHANGES;
+        } else if (text.startsWith("XA START ")) {
+            kind = Kind.XA_CHANGES;
+        } else if (text.startsWith("XA COMMIT ")) {
+            kind = Kind.XA_COMMIT;
+            xid = Statements.xid(query);
+        } else if (text.startsWith("XA ROLLBACK ")) {
+            kind = Kind.XA_ROLLBACK;
+        }
+        return kind != null;
+    }
+
+    private boolean expected(BinlogEvent query, boolean last) {
+        String text = QueryEvent.parse(query).ascii();
+        if (last) {
+            return kind == Kind.CHANGES && text.equalsIgnoreCase("COMMIT");
+        }
+        return Classifier.isSavepoint(query) || kind == Kind.XA_CHANGES && text.startsWith("XA END ");
+    }
+
+    /**
+     * After the last event.
+     *
+     * @param prepared gives the changes that were prepared under an xid, or null
+     */
+    WrittenTables written(Function<String, Prepared> prepared) {
+        if (everything || kind == null) {
+            return WrittenTables.ALL;
+        }
+        return switch (kind) {
+            case CHANGES -> WrittenTables.of(tables.values());
+            case XA_CHANGES -> onePhase ? WrittenTables.of(tables.values()) : WrittenTables.NONE;
+            case XA_ROLLBACK -> WrittenTables.NONE;
+            case XA_COMMIT -> of(prepared.apply(xid));
+        };
+    }
+
+    private static WrittenTables of(Prepared prepared) {
+        if (prepared == null || prepared.unsafe() != null) {
+            return WrittenTables.ALL;
+        }
+        TransactionTables group = new TransactionTables();
+        group.kind = Kind.CHANGES;
+        prepared.changes().forEach(event -> group.add(event, false));
+        return group.written(xid -> null);
+    }
+}

@@ -1,0 +1,109 @@
+package multimed.capture.tables;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import multimed.gtid.Gtid;
+import multimed.gtid.GtidSet;
+
+/**
+ * The newest transactions of an epoch, in the order of the binlog. In: frames, from capture's thread. Out: the same to each subscriber's
+ * thread, by place. Bounded in number and bytes: when the oldest falls out, its GTID joins {@code before}. Its lock is held for copying
+ * references only. Must never: forget a transaction without adding its GTID to {@code before}.
+ */
+final class TableRing {
+    private static final int BATCH = 1024;
+
+    private record Entry(Gtid gtid, byte[] frame) {}
+
+    /** How far a subscriber has read. */
+    record Place(long epoch, long next) {}
+
+    /** What a subscriber gets first. @param before all whose tables are not told */
+    record Start(String serverUuid, GtidSet before, List<byte[]> frames, Place place) {}
+
+    /** What follows; nothing if nothing came in time. */
+    record Batch(List<byte[]> frames, Place place) {}
+
+    private final Entry[] entries;
+    private final long mostBytes;
+    private String serverUuid;
+    private GtidSet before = GtidSet.EMPTY;
+    /** 0: none has begun. */
+    private long epoch;
+    /** Entries are numbered over all epochs. */
+    private long oldest;
+    private long next;
+    private long bytes;
+
+    TableRing(int transactions, long mostBytes) {
+        entries = new Entry[transactions];
+        this.mostBytes = mostBytes;
+    }
+
+    /** Empty again: only what comes after {@code set} will be told. */
+    synchronized void restart(String uuid, GtidSet set) {
+        Arrays.fill(entries, null);
+        oldest = next;
+        bytes = 0;
+        serverUuid = uuid;
+        before = set;
+        epoch++;
+        notifyAll();
+    }
+
+    /** The same master, from another set on. */
+    synchronized void restart(GtidSet set) {
+        restart(serverUuid, set);
+    }
+
+    synchronized void add(Gtid gtid, byte[] frame) {
+        while (next - oldest == entries.length || next > oldest && bytes + frame.length > mostBytes) {
+            forgetOldest();
+        }
+        entries[index(next++)] = new Entry(gtid, frame);
+        bytes += frame.length;
+        notifyAll();
+    }
+
+    private void forgetOldest() {
+        int index = index(oldest++);
+        bytes -= entries[index].frame().length;
+        before = before.add(entries[index].gtid());
+        entries[index] = null;
+    }
+
+    private int index(long number) {
+        return (int) (number % entries.length);
+    }
+
+    /** All of the ring; null before the first epoch. */
+    synchronized Start start() {
+        return epoch == 0 ? null : new Start(serverUuid, before, frames(oldest, next), new Place(epoch, next));
+    }
+
+    /** Waits for what comes after {@code place}. Null if that is not to be had any more: a new epoch, or it fell out of the ring. */
+    synchronized Batch after(Place place, long waitMillis) throws InterruptedException {
+        if (place.epoch() == epoch && place.next() == next) {
+            wait(waitMillis);
+        }
+        if (place.epoch() != epoch || place.next() < oldest) {
+            return null;
+        }
+        long end = Math.min(next, place.next() + BATCH);
+        return new Batch(frames(place.next(), end), new Place(epoch, end));
+    }
+
+    /** It was too slow for the ring. */
+    synchronized boolean isBehind(Place place) {
+        return place.epoch() == epoch && place.next() < oldest;
+    }
+
+    private List<byte[]> frames(long from, long to) {
+        List<byte[]> frames = new ArrayList<>((int) (to - from));
+        for (long number = from; number < to; number++) {
+            frames.add(entries[index(number)].frame());
+        }
+        return frames;
+    }
+}

@@ -1,0 +1,143 @@
+package multimed.capture.tables;
+
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import multimed.gtid.Gtid;
+import multimed.gtid.GtidSet;
+import multimed.process.Address;
+import multimed.process.Metric;
+import multimed.process.Metrics;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * In: what each transaction wrote, from capture's thread. Out: the same over TCP to each subscriber, as TABLE_STREAM.md has it. Lives as
+ * long as the process, over epochs. Threads: table-stream accepts, table-subscriber sends, one each; all daemons. Must never: make
+ * capture's thread wait for a subscriber.
+ */
+public final class TableStream implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(TableStream.class);
+    private static final int TRANSACTIONS = 65_536;
+    private static final long BYTES = 32L * 1024 * 1024;
+    private static final int MOST_SUBSCRIBERS = 64;
+    private static final int LOOK_MS = 1000;
+
+    private final ServerSocket server = new ServerSocket();
+    private final Metrics metrics;
+    private final TableRing ring;
+    private final Set<Subscriber> subscribers = ConcurrentHashMap.newKeySet();
+
+    public TableStream(Address listen, Metrics metrics) throws IOException {
+        this(listen, metrics, new TableRing(TRANSACTIONS, BYTES));
+    }
+
+    /** Port 0 binds any free port, see {@link #port()}. */
+    TableStream(Address listen, Metrics metrics, TableRing ring) throws IOException {
+        this.metrics = metrics;
+        this.ring = ring;
+        try {
+            server.bind(listen.resolve());
+            server.setSoTimeout(LOOK_MS);
+        } catch (IOException e) {
+            server.close();
+            throw e;
+        }
+        count();
+        start("table-stream", this::accept);
+    }
+
+    public int port() {
+        return server.getLocalPort();
+    }
+
+    /** A new epoch: what lies in {@code before} is not told. Subscribers must connect anew. */
+    public void restart(String serverUuid, GtidSet before) {
+        ring.restart(serverUuid, before);
+        subscribers.forEach(Subscriber::close);
+    }
+
+    /** Transactions that nobody can tell the tables of came between; the epoch goes on behind {@code before}. */
+    public void restart(GtidSet before) {
+        ring.restart(before);
+        subscribers.forEach(Subscriber::close);
+    }
+
+    public void publish(Gtid gtid, long commitTimeMicros, WrittenTables written) {
+        byte[] frame = Frames.transaction(gtid, commitTimeMicros, written);
+        boolean all = written.all() || frame.length > Frames.LONGEST_TRANSACTION;
+        ring.add(gtid, all ? Frames.transaction(gtid, commitTimeMicros, WrittenTables.ALL) : frame);
+        metrics.add(Metric.CAPTURE_TABLE_STREAM, all ? "all" : "tables", 1);
+    }
+
+    private void accept() {
+        while (!server.isClosed()) {
+            try {
+                admit(server.accept());
+            } catch (SocketTimeoutException e) {
+                // time to look for slow ones
+            } catch (IOException e) {
+                failed(e);
+            }
+            // A slow one's own thread may be blocked in a write.
+            subscribers.stream().filter(Subscriber::isBehind).forEach(Subscriber::close);
+        }
+    }
+
+    private void admit(Socket socket) {
+        Subscriber subscriber = new Subscriber(socket, ring, this::ended);
+        if (subscribers.size() >= MOST_SUBSCRIBERS) {
+            log.warn("too many subscribers of the table stream, refused address={}", subscriber.address());
+            subscriber.close();
+            return;
+        }
+        subscribers.add(subscriber);
+        count();
+        start("table-subscriber", subscriber);
+    }
+
+    private void failed(IOException error) {
+        if (server.isClosed()) {
+            return;
+        }
+        log.warn("the table stream can't accept a connection error=\"{}\"", error.getMessage());
+        try {
+            TimeUnit.MILLISECONDS.sleep(LOOK_MS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void ended(Subscriber subscriber) {
+        if (subscriber.isBehind()) {
+            log.warn("a subscriber of the table stream is too slow, disconnected address={}", subscriber.address());
+            metrics.add(Metric.CAPTURE_TABLE_STREAM_SLOW, 1);
+        }
+        subscribers.remove(subscriber);
+        count();
+    }
+
+    private synchronized void count() {
+        metrics.set(Metric.CAPTURE_TABLE_SUBSCRIBERS, subscribers.size());
+    }
+
+    private static void start(String name, Runnable task) {
+        Thread thread = new Thread(task, name);
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    @Override
+    public void close() {
+        try {
+            server.close();
+        } catch (IOException e) {
+            // it listens no more
+        }
+        subscribers.forEach(Subscriber::close);
+    }
+}

@@ -1,0 +1,25 @@
+package multimed.capture.tables;
+
+import java.util.Collection;
+import java.util.LinkedHashSet;
+import java.util.List;
+import multimed.binlog.TableName;
+
+/**
+ * What a transaction wrote.
+ *
+ * @param all it counts as having written everything; no tables are named then
+ */
+public record WrittenTables(boolean all, List<TableName> tables) {
+    /** More of them are not named. */
+    public static final int MOST = 1000;
+
+    public static final WrittenTables ALL = new WrittenTables(true, List.of());
+    public static final WrittenTables NONE = new WrittenTables(false, List.of());
+
+    /** Each table once, in the order given. */
+    public static WrittenTables of(Collection<TableName> tables) {
+        List<TableName> each = List.copyOf(new LinkedHashSet<>(tables));
+        return each.size() > MOST ? ALL : new WrittenTables(false, each);
+    }
+}

@@ -1,0 +1,210 @@
+package multimed.capture;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Collectors;
+import multimed.binlog.BinlogEvent;
+import multimed.binlog.EventType;
+import multimed.binlog.TableName;
+import multimed.binlog.TransactionEnd;
+import multimed.capture.tables.WrittenTables;
+import org.junit.jupiter.api.Test;
+
+class TransactionTablesTest {
+    private static final int INCIDENT = 26;
+    private static final int IGNORABLE_FLAG = 0x80;
+    private static final BinlogEvent BEGIN = query("BEGIN");
+    private static final BinlogEvent XID = event(EventType.XID, new byte[8]);
+    private static final BinlogEvent START = query("XA START X'01',X'',1");
+    private static final BinlogEvent END = query("XA END X'01',X'',1");
+    private static final BinlogEvent COMMIT = query("XA COMMIT X'01',X'',1");
+
+    private final PreparedTransactions prepared = new PreparedTransactions();
+
+    private static BinlogEvent event(int type, byte[] body, int... flags) {
+        int length = BinlogEvent.HEADER + body.length;
+        return BinlogEvent.of(ByteBuffer.allocate(length).order(ByteOrder.LITTLE_ENDIAN).putInt(0).put((byte) type).putInt(1)
+                .putInt(length).putInt(0).putShort((short) Arrays.stream(flags).sum()).put(body).array());
+    }
+
+    private static BinlogEvent query(String text) {
+        byte[] sql = text.getBytes(StandardCharsets.UTF_8);
+        return event(EventType.QUERY, ByteBuffer.allocate(14 + sql.length).put(new byte[14]).put(sql).array());
+    }
+
+    /** Without columns: nobody may need them. */
+    private static BinlogEvent map(int id, String schema, String table) {
+        ByteBuffer body = ByteBuffer.allocate(200).order(ByteOrder.LITTLE_ENDIAN).putInt(id).putInt(0);
+        for (String name : List.of(schema, table)) {
+            byte[] bytes = name.getBytes(StandardCharsets.UTF_8);
+            body.put((byte) bytes.length).put(bytes).put((byte) 0);
+        }
+        return event(EventType.TABLE_MAP, Arrays.copyOf(body.array(), body.position()));
+    }
+
+    private static BinlogEvent rows(int id) {
+        return event(EventType.WRITE_ROWS, ByteBuffer.allocate(10).order(ByteOrder.LITTLE_ENDIAN).putInt(id).array());
+    }
+
+    private static BinlogEvent prepare(int onePhase) {
+        return event(EventType.XA_PREPARE, new byte[] {(byte) onePhase});
+    }
+
+    private String written(List<BinlogEvent> events) {
+        TransactionTables tables = new TransactionTables();
+        TransactionEnd end = new TransactionEnd();
+        events.forEach(each -> tables.add(each, end.isLast(each)));
+        return text(tables.written(prepared::get));
+    }
+
+    private String written(BinlogEvent... events) {
+        return written(List.of(events));
+    }
+
+    private static String text(WrittenTables written) {
+        return written.all() ? "ALL" : written.tables().stream().map(t -> t.schema() + "." + t.table()).collect(Collectors.joining(" "));
+    }
+
+    @Test
+    void rowChangesNameTheirTablesOnceInTheirOrder() {
+        assertEquals("b.zwei a.eins", written(BEGIN, event(EventType.ROWS_QUERY, new byte[5]), map(7, "b", "zwei"), map(8, "a", "eins"),
+                rows(7), rows(8), query("SAVEPOINT `s`"), map(9, "b", "zwei"), rows(9), XID));
+        assertEquals("a.tä", written(BEGIN, map(1, "a", "tä"), rows(1), query("COMMIT")));
+    }
+
+    @Test
+    void anIgnorableEventSaysNothing() {
+        assertEquals("a.t", written(BEGIN, event(99, new byte[3], IGNORABLE_FLAG), map(1, "a", "t"), rows(1), XID));
+    }
+
+    @Test
+    void anEmptyTransactionWroteNothing() {
+        assertEquals("", written(BEGIN, query("COMMIT")));
+        assertEquals("", written(BEGIN, XID));
+    }
+
+    @Test
+    void statementsCountAsHavingWrittenEverything() {
+        for (String sql : List.of("CREATE TABLE t (i INT)", "DROP TABLE t", "TRUNCATE t", "GRANT SELECT ON *.* TO u", "begin", "XA RECOVER",
+                "CREATE TEMPORARY TABLE t (i INT)", "ALTER USER u", "XA COMMIT ")) {
+            assertEquals("ALL", written(query(sql)), sql);
+        }
+    }
+
+    @Test
+    void aStatementInsideATransactionCountsAsHavingWrittenEverything() {
+        assertEquals("ALL", written(BEGIN, query("INSERT INTO t VALUES (1)"), XID));
+        assertEquals("ALL", written(BEGIN, query("CREATE TABLE t (i INT) START TRANSACTION"), map(1, "a", "t"), rows(1), XID));
+        assertEquals("ALL", written(BEGIN, event(EventType.INTVAR, new byte[9]), query("INSERT INTO t VALUES (1)"), query("COMMIT")));
+        assertEquals("ALL", written(BEGIN, map(1, "a", "t"), rows(1), query("ROLLBACK TO `s`"), XID));
+        assertEquals("ALL", written(BEGIN, map(1, "a", "t"), rows(1), query("ROLLBACK")));
+        assertEquals("ALL", written(START, query("INSERT INTO t VALUES (1)"), END, prepare(0)));
+    }
+
+    @Test
+    void whatIsNotUnderstoodCountsAsHavingWrittenEverything() {
+        BinlogEvent cut = event(EventType.TABLE_MAP, new byte[] {1, 0, 0, 0, 0, 0, 0, 0, 40, 'a'});
+        assertEquals("ALL", written(BEGIN, cut, rows(1), XID));
+        assertEquals("ALL", written(BEGIN, map(1, "a", "t"), rows(2), XID), "rows of a table without table map");
+        assertEquals("ALL", written(BEGIN, event(INCIDENT, new byte[2]), XID));
+        assertEquals("ALL", written(event(INCIDENT, new byte[2])));
+        assertEquals("ALL", written(BEGIN, map(1, "a", "t"), rows(1), prepare(1)));
+        assertEquals("ALL", written(START, map(1, "a", "t"), rows(1), END, XID));
+        assertEquals("ALL", written(START, END, event(EventType.XA_PREPARE, new byte[0])));
+        assertEquals("ALL", written());
+    }
+
+    /** CONVERT_TZ() reads mysql.time_zone, and no statement names it. */
+    @Test
+    void aTableOfTheServersOwnCountsAsEverything() {
+        assertEquals("ALL", written(BEGIN, map(1, "mysql", "time_zone"), rows(1), XID));
+    }
+
+    @Test
+    void moreTablesThanAFrameTakesCountAsEverything() {
+        List<BinlogEvent> events = new ArrayList<>(List.of(BEGIN));
+        for (int i = 0; i < WrittenTables.MOST; i++) {
+            events.addAll(List.of(map(i, "a", "t" + i), rows(i)));
+        }
+        assertEquals(WrittenTables.MOST, written(with(events, XID)).split(" ").length);
+        assertEquals("ALL", written(with(events, map(-1, "a", "more"), rows(-1), XID)));
+    }
+
+    private static List<BinlogEvent> with(List<BinlogEvent> events, BinlogEvent... more) {
+        List<BinlogEvent> all = new ArrayList<>(events);
+        all.addAll(List.of(more));
+        return all;
+    }
+
+    @Test
+    void xaChangesCountWhenTheyAreCommitted() {
+        List<BinlogEvent> group = List.of(START, map(1, "a", "t"), rows(1), END, prepare(0));
+        assertEquals("", written(group));
+        assertEquals("ALL", written(COMMIT), "not in memory");
+        prepared.add("X'01',X'',1", new MasterTransaction(null, null, group), null);
+        assertEquals("a.t", written(COMMIT));
+        assertEquals("ALL", written(query("XA COMMIT X'02',X'',1")), "another one");
+        assertEquals("", written(query("XA ROLLBACK X'01',X'',1")));
+        prepared.add("X'01',X'',1", new MasterTransaction(null, null, group), "a statement inside");
+        assertEquals("ALL", written(COMMIT), "unsafe");
+        assertEquals("a.t", written(START, map(1, "a", "t"), rows(1), END, prepare(1)), "one phase");
+    }
+
+    @Test
+    void everyTransactionCapturedFromARealServer() {
+        List<String> all = new ArrayList<>();
+        for (MasterTransaction each : CapturedEvents.transactions()) {
+            all.add(written(each.events()));
+            if (new Classifier(CapturedEvents.COLLATIONS, "UTC").classify(each) instanceof Verdict.AsXaPrepare xa) {
+                prepared.add(xa.xid(), each, xa.unsafe());
+            }
+        }
+        assertEquals(CAPTURED.strip(), String.join("\n", all).replace("\n\n", "\n-\n"));
+    }
+
+    @Test
+    void aTableIsNamedOnce() {
+        assertEquals(1, WrittenTables.of(List.of(new TableName("a", "t"), new TableName("a", "t"))).tables().size());
+    }
+
+    private static final String CAPTURED = """
+            ALL
+            ALL
+            w2.tä
+            w2.tä
+            w2.tä
+            w2.tä
+            ALL
+            w2.js
+            w2.js
+            ALL
+            w2.nk
+            ALL
+            ALL
+            w2.p
+            w2.ch
+            w2.p w2.ch
+            ALL
+            w2.l1
+            w2.p
+            w2.p
+            w2.p
+            -
+            w2.p
+            w2.p
+            ALL
+            ALL
+            w2.p
+            w2.p
+            ALL
+            ALL
+            ALL
+            ALL
+            """;
+}

@@ -1,0 +1,82 @@
+package multimed.capture.tables;
+
+import java.io.BufferedInputStream;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/** Reads the table stream as TABLE_STREAM.md has it, with code of its own. */
+public final class TestSubscriber implements AutoCloseable {
+    private static final int SILENCE_MS = 30_000;
+
+    private final Socket socket = new Socket();
+    private final DataInputStream in;
+
+    public TestSubscriber(int port) throws IOException {
+        this(port, 0);
+    }
+
+    /** @param receiveBuffer bytes, 0: the system's own choice */
+    TestSubscriber(int port, int receiveBuffer) throws IOException {
+        if (receiveBuffer > 0) {
+            socket.setReceiveBufferSize(receiveBuffer);
+        }
+        socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
+        socket.setSoTimeout(SILENCE_MS);
+        in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
+    }
+
+    void send(byte[] bytes) throws IOException {
+        socket.getOutputStream().write(bytes);
+    }
+
+    /** The next frame that is no heartbeat: {@code hello 1 UUID BEFORE}, {@code GTID TIME ALL} or {@code GTID TIME [schema.table, …]}. */
+    public String next() throws IOException {
+        String frame = any();
+        return frame.equals("heartbeat") ? next() : frame;
+    }
+
+    String any() throws IOException {
+        byte[] frame = new byte[in.readInt()];
+        in.readFully(frame);
+        var body = new DataInputStream(new java.io.ByteArrayInputStream(frame));
+        String text = switch (body.read()) {
+            case 1 -> "hello " + body.readUnsignedShort() + " " + text(body, body.readUnsignedShort()) + " " + text(body, body.readInt());
+            case 2 -> text(body, body.readUnsignedShort()) + " " + body.readLong() + " " + written(body);
+            case 3 -> "heartbeat";
+            default -> throw new IOException("unknown frame");
+        };
+        if (body.available() > 0) {
+            throw new IOException("frame longer than its content: " + text);
+        }
+        return text;
+    }
+
+    private static String written(DataInputStream body) throws IOException {
+        if (body.readUnsignedByte() == 1) {
+            return "ALL";
+        }
+        List<String> tables = new ArrayList<>(Collections.nCopies(body.readInt(), ""));
+        for (int i = 0; i < tables.size(); i++) {
+            tables.set(i, text(body, body.readUnsignedShort()) + "." + text(body, body.readUnsignedShort()));
+        }
+        return tables.toString();
+    }
+
+    private static String text(DataInputStream body, int length) throws IOException {
+        byte[] bytes = new byte[length];
+        body.readFully(bytes);
+        return new String(bytes, StandardCharsets.UTF_8);
+    }
+
+    @Override
+    public void close() throws IOException {
+        socket.close();
+    }
+}
