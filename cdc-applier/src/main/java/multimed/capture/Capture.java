@@ -60,7 +60,7 @@ public final class Capture {
     }
 
     private int withTableStream() {
-        try (TableStream tableStream = new TableStream(config.tableStreamListen(), metrics)) {
+        try (TableStream tableStream = new TableStream(config.tableStreamListen(), config.master(), metrics)) {
             return epochs(tableStream);
         } catch (IOException e) {
             return cannotListen(config.tableStreamListen(), e);

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Collection;
 import multimed.binlog.TableName;
 import multimed.gtid.Gtid;
 import multimed.gtid.GtidSet;
@@ -16,6 +17,7 @@ final class Frames {
     static final int HELLO = 1;
     static final int TRANSACTION = 2;
     static final int HEARTBEAT = 3;
+    static final int CATALOG = 4;
     /** A longer transaction counts as having written everything. */
     static final int LONGEST_TRANSACTION = 64 * 1024;
 
@@ -29,9 +31,27 @@ final class Frames {
         return frame(HELLO, out -> {
             out.writeShort(VERSION);
             string(serverUuid, out);
-            byte[] text = before.toString().getBytes(StandardCharsets.UTF_8);
-            out.writeInt(text.length);
-            out.write(text);
+            set(before, out);
+        });
+    }
+
+    static byte[] catalog(Catalog catalog) {
+        return frame(CATALOG, out -> {
+            set(catalog.before(), out);
+            set(catalog.after(), out);
+            out.writeByte(catalog.lowerCase() ? 1 : 0);
+            out.writeInt(catalog.views().size());
+            for (var view : catalog.views().entrySet()) {
+                name(view.getKey(), out);
+                out.writeByte(view.getValue().isEmpty() ? 1 : 0);
+                names(view.getValue(), out);
+            }
+            out.writeInt(catalog.cascades().size());
+            for (Catalog.Cascade cascade : catalog.cascades()) {
+                name(cascade.child(), out);
+                name(cascade.parent(), out);
+            }
+            names(catalog.tables(), out);
         });
     }
 
@@ -41,17 +61,27 @@ final class Frames {
             out.writeLong(commitTimeMicros);
             out.writeByte(written.all() ? 1 : 0);
             if (!written.all()) {
-                tables(written, out);
+                names(written.tables(), out);
             }
         });
     }
 
-    private static void tables(WrittenTables written, DataOutputStream out) throws IOException {
-        out.writeInt(written.tables().size());
-        for (TableName table : written.tables()) {
-            string(table.schema(), out);
-            string(table.table(), out);
+    private static void names(Collection<TableName> tables, DataOutputStream out) throws IOException {
+        out.writeInt(tables.size());
+        for (TableName table : tables) {
+            name(table, out);
         }
+    }
+
+    private static void name(TableName table, DataOutputStream out) throws IOException {
+        string(table.schema(), out);
+        string(table.table(), out);
+    }
+
+    private static void set(GtidSet set, DataOutputStream out) throws IOException {
+        byte[] text = set.toString().getBytes(StandardCharsets.UTF_8);
+        out.writeInt(text.length);
+        out.write(text);
     }
 
     static byte[] heartbeat() {

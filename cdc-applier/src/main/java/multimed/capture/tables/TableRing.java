@@ -17,7 +17,7 @@ final class TableRing {
     private record Entry(Gtid gtid, byte[] frame) {}
 
     /** How far a subscriber has read. */
-    record Place(long epoch, long next) {}
+    record Place(long epoch, long next, long catalog) {}
 
     /** What a subscriber gets first. @param before all whose tables are not told */
     record Start(String serverUuid, GtidSet before, List<byte[]> frames, Place place) {}
@@ -35,6 +35,9 @@ final class TableRing {
     private long oldest;
     private long next;
     private long bytes;
+    private byte[] catalog;
+    /** How often the catalog was read. */
+    private long catalogs;
 
     TableRing(int transactions, long mostBytes) {
         entries = new Entry[transactions];
@@ -48,6 +51,7 @@ final class TableRing {
         bytes = 0;
         serverUuid = uuid;
         before = set;
+        catalog = null;
         epoch++;
         notifyAll();
     }
@@ -77,21 +81,46 @@ final class TableRing {
         return (int) (number % entries.length);
     }
 
+    synchronized long epoch() {
+        return epoch;
+    }
+
+    /** What was read in this epoch; of an earlier one it is of no use. */
+    synchronized void catalog(long readIn, byte[] frame) {
+        if (readIn != epoch || Arrays.equals(frame, catalog)) {
+            return;
+        }
+        catalog = frame;
+        catalogs++;
+        notifyAll();
+    }
+
     /** All of the ring; null before the first epoch. */
     synchronized Start start() {
-        return epoch == 0 ? null : new Start(serverUuid, before, frames(oldest, next), new Place(epoch, next));
+        if (epoch == 0) {
+            return null;
+        }
+        List<byte[]> frames = frames(oldest, next);
+        if (catalog != null) {
+            frames.add(catalog);
+        }
+        return new Start(serverUuid, before, frames, new Place(epoch, next, catalogs));
     }
 
     /** Waits for what comes after {@code place}. Null if that is not to be had any more: a new epoch, or it fell out of the ring. */
     synchronized Batch after(Place place, long waitMillis) throws InterruptedException {
-        if (place.epoch() == epoch && place.next() == next) {
+        if (place.epoch() == epoch && place.next() == next && place.catalog() == catalogs) {
             wait(waitMillis);
         }
         if (place.epoch() != epoch || place.next() < oldest) {
             return null;
         }
         long end = Math.min(next, place.next() + BATCH);
-        return new Batch(frames(place.next(), end), new Place(epoch, end));
+        List<byte[]> frames = frames(place.next(), end);
+        if (catalog != null && place.catalog() != catalogs) {
+            frames.add(catalog);
+        }
+        return new Batch(frames, new Place(epoch, end, catalogs));
     }
 
     /** It was too slow for the ring. */

@@ -9,6 +9,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import multimed.gtid.Gtid;
 import multimed.gtid.GtidSet;
+import multimed.master.MasterAccess;
 import multimed.process.Address;
 import multimed.process.Metric;
 import multimed.process.Metrics;
@@ -17,7 +18,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * In: what each transaction wrote, from capture's thread. Out: the same over TCP to each subscriber, as TABLE_STREAM.md has it. Lives as
- * long as the process, over epochs. Threads: table-stream accepts, table-subscriber sends, one each; all daemons. Must never: make
+ * long as the process, over epochs. Threads: table-catalog reads the master's catalog, table-stream accepts, table-subscriber sends, one each; all daemons. Must never: make
  * capture's thread wait for a subscriber.
  */
 public final class TableStream implements AutoCloseable {
@@ -30,14 +31,15 @@ public final class TableStream implements AutoCloseable {
     private final ServerSocket server = new ServerSocket();
     private final Metrics metrics;
     private final TableRing ring;
+    private final CatalogWatch catalog;
     private final Set<Subscriber> subscribers = ConcurrentHashMap.newKeySet();
 
-    public TableStream(Address listen, Metrics metrics) throws IOException {
-        this(listen, metrics, new TableRing(TRANSACTIONS, BYTES));
+    public TableStream(Address listen, MasterAccess master, Metrics metrics) throws IOException {
+        this(listen, master, metrics, new TableRing(TRANSACTIONS, BYTES));
     }
 
     /** Port 0 binds any free port, see {@link #port()}. */
-    TableStream(Address listen, Metrics metrics, TableRing ring) throws IOException {
+    TableStream(Address listen, MasterAccess master, Metrics metrics, TableRing ring) throws IOException {
         this.metrics = metrics;
         this.ring = ring;
         try {
@@ -48,6 +50,7 @@ public final class TableStream implements AutoCloseable {
             throw e;
         }
         count();
+        catalog = new CatalogWatch(master, ring);
         start("table-stream", this::accept);
     }
 
@@ -58,12 +61,14 @@ public final class TableStream implements AutoCloseable {
     /** A new epoch: what lies in {@code before} is not told. Subscribers must connect anew. */
     public void restart(String serverUuid, GtidSet before) {
         ring.restart(serverUuid, before);
+        catalog.changed();
         subscribers.forEach(Subscriber::close);
     }
 
     /** Transactions that nobody can tell the tables of came between; the epoch goes on behind {@code before}. */
     public void restart(GtidSet before) {
         ring.restart(before);
+        catalog.changed();
         subscribers.forEach(Subscriber::close);
     }
 
@@ -71,6 +76,9 @@ public final class TableStream implements AutoCloseable {
         byte[] frame = Frames.transaction(gtid, commitTimeMicros, written);
         boolean all = written.all() || frame.length > Frames.LONGEST_TRANSACTION;
         ring.add(gtid, all ? Frames.transaction(gtid, commitTimeMicros, WrittenTables.ALL) : frame);
+        if (all) {
+            catalog.changed();
+        }
         metrics.add(Metric.CAPTURE_TABLE_STREAM, all ? "all" : "tables", 1);
     }
 
@@ -133,6 +141,7 @@ public final class TableStream implements AutoCloseable {
 
     @Override
     public void close() {
+        catalog.close();
         try {
             server.close();
         } catch (IOException e) {

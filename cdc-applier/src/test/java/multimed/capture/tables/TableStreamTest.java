@@ -12,6 +12,7 @@ import java.util.stream.IntStream;
 import multimed.binlog.TableName;
 import multimed.gtid.Gtid;
 import multimed.gtid.GtidSet;
+import multimed.master.MasterAccess;
 import multimed.process.Address;
 import multimed.process.MetricValues;
 import multimed.process.Metrics;
@@ -26,8 +27,11 @@ class TableStreamTest {
     private static final int CAPACITY = 8;
     private static final long BYTES = 200_000;
 
+    /** Nothing listens there: there is no catalog. */
+    private static final MasterAccess NOBODY = new MasterAccess(new Address("127.0.0.1", 1), "nobody", "");
+
     private final Metrics metrics = new Metrics();
-    private final TableStream stream = new TableStream(new Address("127.0.0.1", 0), metrics, new TableRing(CAPACITY, BYTES));
+    private final TableStream stream = new TableStream(new Address("127.0.0.1", 0), NOBODY, metrics, new TableRing(CAPACITY, BYTES));
 
     TableStreamTest() throws IOException {}
 
@@ -258,6 +262,6 @@ class TableStreamTest {
 
     @Test
     void aPortThatIsTakenIsAnError() {
-        assertThrows(BindException.class, () -> new TableStream(new Address("127.0.0.1", stream.port()), metrics));
+        assertThrows(BindException.class, () -> new TableStream(new Address("127.0.0.1", stream.port()), NOBODY, metrics));
     }
 }

@@ -36,10 +36,16 @@ public final class TestSubscriber implements AutoCloseable {
         socket.getOutputStream().write(bytes);
     }
 
-    /** The next frame that is no heartbeat: {@code hello 1 UUID BEFORE}, {@code GTID TIME ALL} or {@code GTID TIME [schema.table, …]}. */
+    /** The next frame that is neither heartbeat nor catalog: {@code hello 1 UUID BEFORE}, {@code GTID TIME ALL} or {@code GTID TIME [schema.table, …]}. */
     public String next() throws IOException {
         String frame = any();
-        return frame.equals("heartbeat") ? next() : frame;
+        return frame.equals("heartbeat") || frame.startsWith("catalog") ? next() : frame;
+    }
+
+    /** The next catalog, whatever comes before it: {@code catalog CASE [schema.view=[schema.table, …], …] [child>parent, …] [table, …]}. */
+    public String catalog() throws IOException {
+        String frame = any();
+        return frame.startsWith("catalog") ? frame : catalog();
     }
 
     String any() throws IOException {
@@ -50,6 +56,7 @@ public final class TestSubscriber implements AutoCloseable {
             case 1 -> "hello " + body.readUnsignedShort() + " " + text(body, body.readUnsignedShort()) + " " + text(body, body.readInt());
             case 2 -> text(body, body.readUnsignedShort()) + " " + body.readLong() + " " + written(body);
             case 3 -> "heartbeat";
+            case 4 -> catalog(body);
             default -> throw new IOException("unknown frame");
         };
         if (body.available() > 0) {
@@ -62,11 +69,32 @@ public final class TestSubscriber implements AutoCloseable {
         if (body.readUnsignedByte() == 1) {
             return "ALL";
         }
-        List<String> tables = new ArrayList<>(Collections.nCopies(body.readInt(), ""));
-        for (int i = 0; i < tables.size(); i++) {
-            tables.set(i, text(body, body.readUnsignedShort()) + "." + text(body, body.readUnsignedShort()));
+        return several(body, TestSubscriber::name);
+    }
+
+    private static String catalog(DataInputStream body) throws IOException {
+        text(body, body.readInt());
+        text(body, body.readInt());
+        return "catalog " + body.readUnsignedByte() + " "
+                + several(body, b -> name(b) + "=" + (b.readUnsignedByte() == 1 ? "?" : "") + several(b, TestSubscriber::name)) + " "
+                + several(body, b -> name(b) + ">" + name(b)) + " " + several(body, TestSubscriber::name);
+    }
+
+    private interface Element {
+        String read(DataInputStream body) throws IOException;
+    }
+
+    private static String several(DataInputStream body, Element element) throws IOException {
+        List<String> all = new ArrayList<>(Collections.nCopies(body.readInt(), ""));
+        for (int i = 0; i < all.size(); i++) {
+            all.set(i, element.read(body));
         }
-        return tables.toString();
+        Collections.sort(all);
+        return all.toString();
+    }
+
+    private static String name(DataInputStream body) throws IOException {
+        return text(body, body.readUnsignedShort()) + "." + text(body, body.readUnsignedShort());
     }
 
     private static String text(DataInputStream body, int length) throws IOException {

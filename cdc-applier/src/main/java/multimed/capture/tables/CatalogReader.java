@@ -1,0 +1,105 @@
+package multimed.capture.tables;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import multimed.binlog.TableName;
+import multimed.capture.tables.Catalog.Cascade;
+import multimed.gtid.GtidSet;
+
+/** Reads the catalog from the master's information_schema. Must never: leave out a view or a cascade that there is. */
+final class CatalogReader {
+    private static final String OURS = " NOT IN ('information_schema', 'mysql', 'performance_schema', 'sys')";
+    private static final String TABLES = "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE LIKE '%VIEW' FROM information_schema.TABLES"
+            + " WHERE TABLE_SCHEMA" + OURS;
+    private static final String USED_TABLES = "SELECT VIEW_SCHEMA, VIEW_NAME, TABLE_SCHEMA, TABLE_NAME"
+            + " FROM information_schema.VIEW_TABLE_USAGE WHERE VIEW_SCHEMA" + OURS;
+    private static final String USED_ROUTINES = "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.VIEW_ROUTINE_USAGE";
+    private static final String QUIET = " NOT IN ('NO ACTION', 'RESTRICT')";
+    private static final String CASCADES = "SELECT CONSTRAINT_SCHEMA, TABLE_NAME, UNIQUE_CONSTRAINT_SCHEMA, REFERENCED_TABLE_NAME"
+            + " FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE UPDATE_RULE" + QUIET + " OR DELETE_RULE" + QUIET;
+
+    private final Connection connection;
+
+    private record Position(GtidSet owned, GtidSet executed) {}
+
+    private interface Row {
+        void accept(ResultSet row) throws SQLException;
+    }
+
+    private CatalogReader(Connection connection) {
+        this.connection = connection;
+    }
+
+    static Catalog read(Connection connection) throws SQLException {
+        return new CatalogReader(connection).read();
+    }
+
+    private Catalog read() throws SQLException {
+        GtidSet before = position().executed();
+        boolean lowerCase = value("SELECT @@GLOBAL.lower_case_table_names <> 0").equals("1");
+        List<TableName> tables = new ArrayList<>();
+        Map<TableName, List<TableName>> views = new HashMap<>();
+        query(TABLES, row -> {
+            if (row.getBoolean(3)) {
+                views.put(name(row, 1), List.of());
+            } else {
+                tables.add(name(row, 1));
+            }
+        });
+        uses(views);
+        List<Cascade> cascades = new ArrayList<>();
+        query(CASCADES, row -> cascades.add(new Cascade(name(row, 1), name(row, 3))));
+        Position after = position();
+        return new Catalog(before, after.executed().union(after.owned()), !after.owned().isEmpty(), lowerCase, views, cascades, tables);
+    }
+
+    /** One that uses nothing, as far as the server says, counts as one that calls a function. */
+    private void uses(Map<TableName, List<TableName>> views) throws SQLException {
+        Map<TableName, List<TableName>> used = new HashMap<>();
+        query(USED_TABLES, row -> used.computeIfAbsent(name(row, 1), v -> new ArrayList<>()).add(name(row, 3)));
+        Set<TableName> opaque = new HashSet<>();
+        query(USED_ROUTINES, row -> opaque.add(name(row, 1)));
+        used.keySet().removeAll(opaque);
+        views.putAll(used);
+    }
+
+    /** What a transaction changes can be seen only once its GTID is owned, and then executed: asked for in this order. */
+    private Position position() throws SQLException {
+        Position[] position = new Position[1];
+        query("SELECT @@GLOBAL.gtid_owned, @@GLOBAL.gtid_executed",
+                row -> position[0] = new Position(owned(row.getString(1)), GtidSet.parse(row.getString(2))));
+        return position[0];
+    }
+
+    /** {@code uuid:7#16:8#15uuid:9#3}: numbers with their owners; nothing stands between an owner and the next uuid. */
+    static GtidSet owned(String text) {
+        String between = text.replaceAll("#[0-9]+?(?=[0-9a-f]{8}-[0-9a-f]{4}-)", ",");
+        return GtidSet.parse(between.replaceAll("#[0-9]+", ""));
+    }
+
+    private String value(String query) throws SQLException {
+        String[] value = new String[1];
+        query(query, row -> value[0] = row.getString(1));
+        return value[0];
+    }
+
+    private void query(String query, Row each) throws SQLException {
+        try (Statement s = connection.createStatement(); ResultSet row = s.executeQuery(query)) {
+            while (row.next()) {
+                each.accept(row);
+            }
+        }
+    }
+
+    private static TableName name(ResultSet row, int column) throws SQLException {
+        return new TableName(row.getString(column), row.getString(column + 1));
+    }
+}
