@@ -9,6 +9,7 @@ mod pool;
 mod query;
 mod server;
 mod timeout_defaults;
+mod times;
 
 pub use backlog::{Backlog, Look, Looks, ORDINARY_LAG};
 pub use connection::{
@@ -22,6 +23,7 @@ pub use pool::{Identity, Idle, Offer, Wanted};
 pub use query::{COM_QUERY, Cell, TextResult};
 pub use server::{Incarnation, Position, Role, Waiter, lag_transactions};
 pub use timeout_defaults::follow_defaults;
+pub use times::{Average, Times};
 
 /// A session's connection, counted.
 pub type ConnectionPermit = pool::ConnectionPermit<Box<Backend>>;

@@ -6,6 +6,7 @@
 use super::backlog::Backlog;
 use super::limiter::Limiter;
 use super::pool::{Pool, Pooled};
+use super::times::{Average, Times};
 use crate::common::lock;
 use crate::gtid::GtidSet;
 use crate::ops::config::{Address, Limits};
@@ -73,6 +74,10 @@ pub struct Server<C: Pooled> {
     any_loss: Arc<Notify>,
     /// Statements running; on a satellite also those that wait for their turn.
     pub running: AtomicUsize,
+    /// What queries take here.
+    pub times: Times,
+    /// How long reads waited here until it was fresh enough.
+    pub delay: Average,
     pub limiter: Arc<Limiter>,
     pub pool: Arc<Pool<C>>,
     /// Sessions that are in the middle of something here: a read-only transaction, a cursor.
@@ -109,6 +114,8 @@ impl<C: Pooled> Server<C> {
             losses: AtomicU64::new(0),
             any_loss,
             running: AtomicUsize::new(0),
+            times: Times::default(),
+            delay: Average::default(),
             limiter: Arc::new(Limiter::new(limits.running)),
             pool: Arc::new(Pool::new(limits.connections)),
             open: AtomicUsize::new(0),

@@ -26,11 +26,35 @@ pub enum AfterWait {
     Error,
 }
 
+/// Which reads the master may answer that a satellite could.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MasterReads {
+    /// Short ones that it answers clearly sooner, from what it has to spare; and what `Fallback` has.
+    Spare,
+    /// Those that waited in vain.
+    Fallback,
+    /// None: they get an error.
+    Never,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     pub level: Level,
     pub wait: Duration,
     pub after_wait: AfterWait,
+    pub master_reads: MasterReads,
+}
+
+impl Policy {
+    /// Whether the master answers what no satellite can in time.
+    pub fn falls_back(&self) -> bool {
+        self.after_wait == AfterWait::Master && self.master_reads != MasterReads::Never
+    }
+
+    /// Whether the master may answer though a satellite could later.
+    pub fn spares(&self) -> bool {
+        self.after_wait == AfterWait::Master && self.master_reads == MasterReads::Spare
+    }
 }
 
 /// What a user, a session or a statement says about its reads; what it leaves open comes from further out.
@@ -39,10 +63,11 @@ pub struct Choice {
     pub level: Option<Level>,
     pub wait: Option<Duration>,
     pub after_wait: Option<AfterWait>,
+    pub master_reads: Option<MasterReads>,
 }
 
-/// Names of the three things that can be chosen; as session variables with `multimed_` before them.
-pub const NAMES: [&str; 3] = ["consistency", "wait_ms", "after_wait"];
+/// Names of what can be chosen; as session variables with `multimed_` before them.
+pub const NAMES: [&str; 4] = ["consistency", "wait_ms", "after_wait", "master_reads"];
 const VARIABLE_PREFIX: &str = "multimed_";
 /// A comment that starts with this is a hint.
 const HINT: &str = "multimed:";
@@ -59,7 +84,7 @@ pub enum BadChoice {
         value: String,
         expected: &'static str,
     },
-    #[error("{0:?} is not consistency=…, wait_ms=…, after_wait=… or tables=…")]
+    #[error("{0:?} is not consistency=…, wait_ms=…, after_wait=…, master_reads=… or tables=…")]
     Name(String),
     #[error("tables can't be {0:?}: expected one list like a,db.b, without blanks")]
     Tables(String),
@@ -147,6 +172,12 @@ impl Choice {
                     .map(|v| wait(v).ok_or_else(|| read(v, expected)))
                     .transpose()?;
             }
+            "master_reads" => {
+                let expected = "spare, fallback or never";
+                self.master_reads = value
+                    .map(|v| master_reads(v).ok_or_else(|| read(v, expected)))
+                    .transpose()?;
+            }
             _ => {
                 let expected = "master or error";
                 self.after_wait = value
@@ -162,6 +193,7 @@ impl Choice {
             level: self.level.unwrap_or(outer.level),
             wait: self.wait.unwrap_or(outer.wait),
             after_wait: self.after_wait.unwrap_or(outer.after_wait),
+            master_reads: self.master_reads.unwrap_or(outer.master_reads),
         }
     }
 
@@ -171,6 +203,7 @@ impl Choice {
             level: self.level.or(other.level),
             wait: self.wait.or(other.wait),
             after_wait: self.after_wait.or(other.after_wait),
+            master_reads: self.master_reads.or(other.master_reads),
         }
     }
 }
@@ -192,6 +225,15 @@ pub fn after_wait(text: &str) -> Option<AfterWait> {
     match text.trim().to_ascii_lowercase().as_str() {
         "master" => Some(AfterWait::Master),
         "error" => Some(AfterWait::Error),
+        _ => None,
+    }
+}
+
+pub fn master_reads(text: &str) -> Option<MasterReads> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "spare" => Some(MasterReads::Spare),
+        "fallback" => Some(MasterReads::Fallback),
+        "never" => Some(MasterReads::Never),
         _ => None,
     }
 }
@@ -236,6 +278,7 @@ mod tests {
         level: Level::Strong,
         wait: Duration::from_millis(100),
         after_wait: AfterWait::Master,
+        master_reads: MasterReads::Spare,
     };
 
     #[test]
@@ -302,9 +345,28 @@ mod tests {
             "wait_ms=60001",
             "wait_ms=99999999999999999999",
             "after_wait=retry",
+            "master_reads=sometimes",
             "level=strong",
         ] {
             assert!(Choice::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_master_is_left_alone_by_whoever_says_so() {
+        let says = |text: &str| Choice::parse(text).unwrap().or_else(OUTER);
+        for (text, falls_back, spares) in [
+            ("", true, true),
+            ("master_reads=Fallback", true, false),
+            ("master_reads=never", false, false),
+            ("after_wait=error", false, false),
+        ] {
+            let policy = says(text);
+            assert_eq!(
+                (policy.falls_back(), policy.spares()),
+                (falls_back, spares),
+                "{text}"
+            );
         }
     }
 

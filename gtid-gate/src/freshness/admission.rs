@@ -7,19 +7,19 @@
 
 use super::catalog::Catalog;
 use super::history::{History, Place};
+use super::master_leave::MasterLeave;
 use super::read_index::ReadIndex;
 use super::requirement::{Candidate, Floor, Least, Need};
 use super::table_writes::{Answer, TableNames, TableWrites};
 use crate::backend::{Incarnation, Position, Role, Running, Server, Servers};
-use crate::common::consistency::{AfterWait, Level, Policy};
-use crate::gtid::GtidSet;
+use crate::common::consistency::{Level, Policy};
 use crate::ops::config::{Broken, Config, MOST};
 use crate::ops::metrics::Metrics;
 use crate::protocol::error::SqlError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 
 /// How old a server's position may be before a session that could leave a busier server has it asked again.
 const WORTH_ASKING: Duration = Duration::from_millis(10);
@@ -36,6 +36,8 @@ pub struct Request<'a> {
     pub seen: &'a History,
     /// The names in what is read; nothing if it may be any table.
     pub tables: Option<TableNames<'a>>,
+    /// The shape of the statement; 0 if it is not known.
+    pub shape: u64,
     /// Servers that failed this read already.
     pub excluded: &'a [usize],
 }
@@ -54,21 +56,15 @@ pub enum Leave {
     Master(MasterLeave),
 }
 
-/// One of the capped places on the master for reads that no satellite could take.
-pub struct MasterLeave {
-    _place: OwnedSemaphorePermit,
-    _running: Running,
-}
-
 pub struct Gate {
     pub servers: Servers,
     pub(super) read_index: ReadIndex,
     pub(super) metrics: Arc<Metrics>,
     pub table_writes: Arc<TableWrites>,
     /// How long a session that changes to the master waits until the master shows what the session saw.
-    patience: Duration,
-    fallback_places: Arc<Semaphore>,
-    fallback_queue: Duration,
+    pub(super) patience: Duration,
+    pub(super) fallback_places: Arc<Semaphore>,
+    pub(super) fallback_queue: Duration,
     broken: Option<Broken>,
     /// Where the next session begins to look, so that equally loaded satellites share the sessions.
     turn: AtomicUsize,
@@ -101,12 +97,15 @@ impl Gate {
         if self.is_broken(Broken::Freshness) || level == Level::Eventual {
             let need = Need::default();
             return match self.pick(&need, read) {
-                Some(leave) => Ok(leave),
+                Some(leave) => self.sooner(leave, read).await,
                 None => self.wait_then_pick(need, read).await,
             };
         }
-        if read.policy.after_wait == AfterWait::Master && !self.has_live(read.excluded) {
+        if read.policy.falls_back() && !self.has_live(read.excluded) {
             return self.fall_back(read).await;
+        }
+        if let Some(leave) = self.spare_own(read) {
+            return self.spared(leave, read).await;
         }
         let need = match level {
             Level::Strong => None,
@@ -116,7 +115,7 @@ impl Gate {
             && let Some(leave) = self.pick(need, read)
         {
             self.look_for_lighter(&leave, read);
-            return Ok(leave);
+            return self.sooner(leave, read).await;
         }
         let need = match need {
             Some(need) if level == Level::Session && !need.is_open() => need,
@@ -133,11 +132,11 @@ impl Gate {
             }
         };
         if let Some(leave) = self.pick(&need, read) {
-            return Ok(leave);
+            return self.sooner(leave, read).await;
         }
         let need = self.of_tables(need, read).await;
         match self.pick(&need, read) {
-            Some(leave) => Ok(leave),
+            Some(leave) => self.sooner(leave, read).await,
             None => self.wait_then_pick(need, read).await,
         }
     }
@@ -285,7 +284,7 @@ impl Gate {
         arrived.checked_sub(bound)
     }
 
-    fn is_broken(&self, promise: Broken) -> bool {
+    pub(super) fn is_broken(&self, promise: Broken) -> bool {
         cfg!(feature = "test-break") && self.broken == Some(promise)
     }
 
@@ -299,7 +298,12 @@ impl Gate {
         })
     }
 
-    fn floor(&self, place: &Place, level: Level, master: Option<&Arc<Position>>) -> Floor {
+    pub(super) fn floor(
+        &self,
+        place: &Place,
+        level: Level,
+        master: Option<&Arc<Position>>,
+    ) -> Floor {
         let told = place.told;
         let changed = place
             .changed
@@ -328,7 +332,7 @@ impl Gate {
     }
 
     /// Within the time that the answer is of use for, but not so little that a busy machine can't keep it.
-    async fn ask_master(&self, budget: Duration) -> Result<Arc<Position>, SqlError> {
+    pub(super) async fn ask_master(&self, budget: Duration) -> Result<Arc<Position>, SqlError> {
         let budget = budget.max(Duration::from_millis(500));
         self.read_index.ask(budget).await.map_err(SqlError::gate)
     }
@@ -363,58 +367,6 @@ impl Gate {
             covers: of_tables.is_none_or(|t| t.covers(server.id, position)),
             tables: of_tables.map(|t| t.catalog.clone()),
         })
-    }
-
-    pub(super) async fn fall_back(&self, read: Request<'_>) -> Result<Leave, SqlError> {
-        self.place_on_master(read).await.map(Leave::Master)
-    }
-
-    /// A place on the master, queued for if all are taken.
-    pub async fn place_on_master(&self, read: Request<'_>) -> Result<MasterLeave, SqlError> {
-        let queued = tokio::time::timeout(
-            self.fallback_queue,
-            self.fallback_places.clone().acquire_owned(),
-        );
-        let Ok(Ok(place)) = queued.await else {
-            self.metrics.fallback_rejections.inc();
-            return Err(SqlError::gate(
-                "no satellite is fresh enough and too many reads are on the master",
-            ));
-        };
-        self.metrics.fallbacks.inc();
-        self.before_master(read.seen, read.policy.level).await?;
-        let running = self.servers.master.start_running();
-        Ok(MasterLeave {
-            _place: place,
-            _running: running,
-        })
-    }
-
-    /// A satellite can show a transaction an instant before the master's own engine does: a session that changes from
-    /// one to the other waits until the master has all that it may have seen.
-    pub async fn before_master(&self, seen: &History, level: Level) -> Result<(), SqlError> {
-        let mut places: Vec<&Place> = seen.respected(level).collect();
-        places.retain(|p| p.role == Role::Satellite);
-        if places.is_empty() || self.is_broken(Broken::Freshness) || self.is_broken(Broken::History)
-        {
-            return Ok(());
-        }
-        let deadline = Instant::now() + self.patience;
-        let mut master = self.ask_master(self.patience).await?;
-        let mut shown = GtidSet::new();
-        for place in places {
-            let least = self.floor(place, level, Some(&master)).least;
-            least.sets().for_each(|s| shown.union_with(s));
-        }
-        while !master.executed.contains_set(&shown) {
-            if Instant::now() >= deadline {
-                return Err(SqlError::gate(
-                    "the master does not yet have what this session has seen",
-                ));
-            }
-            master = self.ask_master(self.patience).await?;
-        }
-        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use crate::backend::{Incarnation, Role};
 use crate::common::consistency::Level;
 use crate::gtid::GtidSet;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What an answer let the client know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +61,16 @@ impl History {
     pub fn own(&self, level: Level) -> Option<&Arc<GtidSet>> {
         let respected = matches!(level, Level::Strong | Level::Session);
         self.own.as_ref().filter(|_| respected).map(|o| &o.gtids)
+    }
+
+    /// The same, and how long ago the master told of it; nothing if the session has seen more since.
+    pub fn own_since(&self, level: Level) -> Option<(&GtidSet, Duration)> {
+        let gtids = self.own(level)?;
+        let told = self.own.as_ref()?.told;
+        self.respected(level)
+            .next()
+            .is_none()
+            .then(|| (&**gtids, told.elapsed()))
     }
 
     /// The session has committed, on the master.

@@ -4,11 +4,13 @@
 //! later share the next one. In: requests. Out: the master's position, asked after the request arrived.
 //! Must never: answer a request with a position that was asked before the request arrived.
 
+use super::spare::Spare;
 use crate::backend::{Backend, Monitor, Position, sample};
+use crate::common::lock;
 use crate::protocol::error::BackendError;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
 type Request = oneshot::Sender<Result<Arc<Position>, Unanswered>>;
@@ -21,6 +23,8 @@ pub struct Unanswered;
 pub struct ReadIndex {
     requests: mpsc::UnboundedSender<Request>,
     nudged: Arc<AtomicBool>,
+    /// What the master has to spare, judged by how long it takes to answer.
+    pub spare: Arc<Mutex<Spare>>,
 }
 
 impl ReadIndex {
@@ -33,8 +37,19 @@ impl ReadIndex {
     pub(super) fn start_on(connection: Option<Box<Backend>>, monitor: Monitor) -> Self {
         let (requests, inbox) = mpsc::unbounded_channel();
         let nudged = Arc::new(AtomicBool::new(false));
-        tokio::spawn(run(connection, monitor, inbox, nudged.clone()));
-        Self { requests, nudged }
+        let spare = Arc::new(Mutex::new(Spare::new(Instant::now())));
+        tokio::spawn(run(
+            connection,
+            monitor,
+            inbox,
+            nudged.clone(),
+            spare.clone(),
+        ));
+        Self {
+            requests,
+            nudged,
+            spare,
+        }
     }
 
     /// Has the master asked though nobody waits for the answer: it will be known.
@@ -59,6 +74,7 @@ async fn run(
     monitor: Monitor,
     mut inbox: mpsc::UnboundedReceiver<Request>,
     nudged: Arc<AtomicBool>,
+    spare: Arc<Mutex<Spare>>,
 ) {
     let mut waiting: Vec<Request> = Vec::new();
     loop {
@@ -71,7 +87,7 @@ async fn run(
         while let Ok(request) = inbox.try_recv() {
             waiting.push(request);
         }
-        let answer = ask_again_if_stale(&monitor, &mut connection).await;
+        let answer = ask_again_if_stale(&monitor, &mut connection, &spare).await;
         nudged.store(false, Ordering::Relaxed);
         waiting
             .drain(..)
@@ -83,10 +99,11 @@ async fn run(
 async fn ask_again_if_stale(
     monitor: &Monitor,
     connection: &mut Option<Box<Backend>>,
+    spare: &Mutex<Spare>,
 ) -> Result<Arc<Position>, Unanswered> {
     let was_open = connection.is_some();
-    match ask(monitor, connection).await {
-        Err(BackendError::Lost(_)) if was_open => ask(monitor, connection).await,
+    match ask(monitor, connection, spare).await {
+        Err(BackendError::Lost(_)) if was_open => ask(monitor, connection, spare).await,
         other => other,
     }
     .map_err(|error| {
@@ -98,15 +115,24 @@ async fn ask_again_if_stale(
 async fn ask(
     monitor: &Monitor,
     connection: &mut Option<Box<Backend>>,
+    spare: &Mutex<Spare>,
 ) -> Result<Arc<Position>, BackendError> {
     let mut backend = match connection.take() {
         Some(backend) => backend,
         None => monitor.connect().await?,
     };
     monitor.metrics.master_questions.inc();
+    let asked = Instant::now();
     let position = monitor
         .bounded(sample(&mut backend), Duration::ZERO)
         .await?;
+    let now = Instant::now();
+    let share = {
+        let mut spare = lock(spare);
+        spare.answered(now - asked, now);
+        spare.share()
+    };
+    monitor.metrics.spare_share.set(share);
     let position = Arc::new(position);
     monitor.publish(position.clone());
     *connection = Some(backend);

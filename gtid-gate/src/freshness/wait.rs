@@ -7,7 +7,6 @@ use super::admission::{Gate, Leave, Request, usable};
 use super::estimate::can_succeed;
 use super::requirement::Need;
 use crate::backend::{Waiter, Waiting};
-use crate::common::consistency::AfterWait;
 use crate::protocol::error::SqlError;
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,9 +18,13 @@ impl Gate {
         need: Need,
         read: Request<'_>,
     ) -> Result<Leave, SqlError> {
-        let may_fall_back = read.policy.after_wait == AfterWait::Master;
+        let may_fall_back = read.policy.falls_back();
         if may_fall_back && !self.has_live(read.excluded) {
             return self.fall_back(read).await;
+        }
+        let behind = self.expected_wait(read);
+        if let Some(leave) = self.spare(read, behind) {
+            return self.spared(leave, read).await;
         }
         let waits = self.can_become_fresh(&need, read);
         let leave = match waits {
@@ -53,7 +56,7 @@ impl Gate {
             || usable(&self.servers.satellites(), read.excluded).any(|server| {
                 let Some(position) = server.position() else {
                     // Out of reach, it may be back in a moment: that is waited for only where nothing else is left.
-                    return read.policy.after_wait == AfterWait::Error;
+                    return !read.policy.falls_back();
                 };
                 position.backlog.as_ref().is_none_or(|backlog| {
                     can_succeed(need.lacking(server.id, &position), backlog, wait, now)
@@ -73,9 +76,12 @@ impl Gate {
             })
             .collect();
         self.metrics.waits.inc();
-        let may_fall_back = read.policy.after_wait == AfterWait::Master;
+        let may_fall_back = read.policy.falls_back();
         let leave = loop {
             if let Some(leave) = self.pick(need, read) {
+                if let Leave::Satellite { server, .. } = &leave {
+                    server.delay.add(started.elapsed());
+                }
                 break Some(leave);
             }
             let left = read.policy.wait.saturating_sub(started.elapsed());

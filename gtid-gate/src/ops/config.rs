@@ -3,7 +3,7 @@
 //! In: environment variables (and the files that `NAME_FILE` points to). Out: a `Config`, or every mistake at once.
 //! Must never: stop at the first mistake, or show a secret.
 
-use crate::common::consistency::{self, AfterWait, Choice, Level, Policy};
+use crate::common::consistency::{self, AfterWait, Choice, Level, MasterReads, Policy};
 use crate::common::secret::Password;
 use std::collections::HashMap;
 use std::{net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
@@ -219,6 +219,15 @@ impl Settings<'_> {
         })
     }
 
+    fn master_reads(&mut self, name: &str, default: &str) -> MasterReads {
+        let text = self.text(name, default);
+        consistency::master_reads(&text).unwrap_or_else(|| {
+            let expected = "expected spare, fallback or never";
+            self.mistake(name, format_args!("{expected}, got {text:?}"));
+            MasterReads::Spare
+        })
+    }
+
     #[cfg(not(feature = "test-break"))]
     fn broken(&mut self, name: &str) -> Option<Broken> {
         self.given(name)?;
@@ -386,6 +395,7 @@ impl Config {
                 level: s.level("GATE_CONSISTENCY", "strong"),
                 wait: s.millis("GATE_WAIT_MS", 100, 0),
                 after_wait: s.after_wait("GATE_AFTER_WAIT", "master"),
+                master_reads: s.master_reads("GATE_MASTER_READS", "spare"),
             },
             users: s.users("GATE_USERS"),
             limits: Limits {

@@ -4,8 +4,8 @@
 
 use crate::common::consistency::Level;
 use prometheus::{
-    Encoder, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
-    Registry, TextEncoder,
+    Encoder, Gauge, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec,
+    Opts, Registry, TextEncoder,
 };
 
 pub struct Metrics {
@@ -36,6 +36,9 @@ pub struct Metrics {
     pub server_sessions: IntGaugeVec,
     pub lag_transactions: IntGaugeVec,
     pub lag_milliseconds: IntGaugeVec,
+    pub spare_reads: IntCounter,
+    pub spare_share: Gauge,
+    pub estimates: Histogram,
     pub table_reads: IntCounter,
     pub table_waits: IntCounterVec,
     pub table_stream_up: IntGauge,
@@ -45,6 +48,10 @@ pub struct Metrics {
 
 const WAIT_BUCKETS: &[f64] = &[
     0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1.0, 2.0,
+];
+
+const RATIO_BUCKETS: &[f64] = &[
+    0.25, 0.5, 0.75, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 4.0, 8.0,
 ];
 
 /// Registers as it makes; a clash of names is a mistake of this file, shown by its test.
@@ -78,6 +85,19 @@ impl Maker {
 
     fn gauges(&self, name: &str, help: &str) -> Result<IntGaugeVec, prometheus::Error> {
         let metric = IntGaugeVec::new(Opts::new(name, help), &["server"])?;
+        self.registry.register(Box::new(metric.clone()))?;
+        Ok(metric)
+    }
+
+    fn share(&self, name: &str, help: &str) -> Result<Gauge, prometheus::Error> {
+        let metric = Gauge::new(name, help)?;
+        self.registry.register(Box::new(metric.clone()))?;
+        Ok(metric)
+    }
+
+    fn ratio(&self, name: &str, help: &str) -> Result<Histogram, prometheus::Error> {
+        let options = HistogramOpts::new(name, help).buckets(RATIO_BUCKETS.to_vec());
+        let metric = Histogram::with_opts(options)?;
         self.registry.register(Box::new(metric.clone()))?;
         Ok(metric)
     }
@@ -125,6 +145,9 @@ impl Metrics {
             server_sessions: m.gauges("gtid_gate_server_sessions", "Connections of clients' sessions to the server")?,
             lag_transactions: m.gauges("gtid_gate_lag_transactions", "Transactions of the master that the server did not have at the last look")?,
             lag_milliseconds: m.gauges("gtid_gate_lag_milliseconds", "Age of the oldest master position that the server did not have at the last look, in milliseconds")?,
+            spare_reads: m.counter("gtid_gate_spare_reads_total", "Reads that the master answered from what it had to spare, because it did so sooner than satellites")?,
+            spare_share: m.share("gtid_gate_spare_share", "The part of one core that reads may take from what the master has to spare")?,
+            estimates: m.ratio("gtid_gate_estimate_ratio", "Time that a query took on its server, divided by the time expected; one in sixteen is looked at")?,
             table_reads: m.counter("gtid_gate_table_reads_total", "Reads that a satellite could answer because it has all writes of their tables, though not all that they would need otherwise")?,
             table_waits: m.counters("gtid_gate_table_waits_total", "Waits for the table stream, by whether it told in time", "outcome")?,
             table_stream_up: m.gauge("gtid_gate_table_stream_up", "1 while the table stream of capture is read")?,

@@ -34,7 +34,11 @@ pub fn read(payload: &[u8]) -> Result<Option<Tracked>, PacketError> {
     };
     let mut plain = head.to_vec();
     plain[offset..offset + 2].copy_from_slice(&(status & !STATE_CHANGED).to_le_bytes());
-    plain.extend_from_slice(message);
+    // The message has its length before it in both forms (the documentation says otherwise); an empty one is left out.
+    if !message.is_empty() {
+        wire::put_lenenc(&mut plain, message.len() as u64);
+        plain.extend_from_slice(message);
+    }
     Ok(Some(Tracked { committed, plain }))
 }
 
@@ -86,14 +90,17 @@ mod tests {
             .unwrap()
             .unwrap();
         assert_eq!(read.committed, Some(GtidSet::parse(GTID).unwrap()));
-        assert_eq!(read.plain, ok(2, b"Rows matched: 1"));
+        assert_eq!(read.plain, ok(2, &with_length(b"Rows matched: 1")));
     }
 
     #[test]
     fn a_packet_that_tells_nothing_stays() {
         assert!(matches!(read(&ok(2, b"")), Ok(None)));
         let read = read(&ok(2, &with_length(b"info"))).unwrap().unwrap();
-        assert_eq!((read.committed, read.plain), (None, ok(2, b"info")));
+        assert_eq!(
+            (read.committed, read.plain),
+            (None, ok(2, &with_length(b"info")))
+        );
     }
 
     #[test]

@@ -19,6 +19,9 @@ use crate::protocol::tls_status::SslStatus;
 use crate::protocol::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS};
 use std::time::Duration;
 
+/// One query in so many is compared with what was expected of it; which, its nanoseconds say.
+const SAMPLED: u32 = 16;
+
 /// Why an exchange with a server came to nothing.
 pub(super) enum Failed {
     Relay(RelayError),
@@ -55,10 +58,41 @@ impl Session {
         let answer = relay(client, backend, &self.entry, turn, response, on_refusal).await;
         self.turn = None;
         let answer = answer.map_err(Failed::Relay)?;
+        self.observe(backend, work, &answer);
         if let (Work::Prepare { key, .. }, Some(prepared)) = (&*work, answer.prepared) {
             backend.add_statement(*key, prepared.server_id);
         }
         Ok(answer)
+    }
+
+    /// The query's shape; 0 for what is no query.
+    pub(super) fn query_shape(&self, work: &Work) -> u64 {
+        let names = self
+            .names
+            .as_ref()
+            .filter(|_| work.shape() == Shape::Results);
+        names.map_or(0, |n| n.shape)
+    }
+
+    /// What a query took its server: what decides where the next ones run.
+    fn observe(&self, backend: &Backend, work: &Work, answer: &Answer) {
+        let (shape, took) = (self.query_shape(work), answer.took);
+        if Self::is_master(&backend.server)
+            && let Some(leave) = &self.leave
+        {
+            leave.took(took);
+        }
+        if shape == 0 || answer.error.is_some() {
+            return;
+        }
+        let times = &backend.server.times;
+        if took.subsec_nanos().is_multiple_of(SAMPLED)
+            && let Some(expected) = times.get(shape)
+        {
+            let ratio = took.as_secs_f64() / expected.as_secs_f64();
+            self.shared.metrics.estimates.observe(ratio);
+        }
+        times.add(shape, took);
     }
 
     async fn prepare_there(

@@ -68,13 +68,14 @@ impl Promise {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::common::consistency::AfterWait;
+    use crate::common::consistency::{AfterWait, MasterReads};
     use std::time::Duration;
 
     const OTHERWISE: Policy = Policy {
         level: Level::Session,
         wait: Duration::from_millis(100),
         after_wait: AfterWait::Master,
+        master_reads: MasterReads::Spare,
     };
 
     fn says(level: Level) -> Choice {

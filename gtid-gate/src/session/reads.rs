@@ -46,13 +46,14 @@ impl Session {
     ) -> Result<Answer, Fault> {
         self.state.opening.clear();
         let (arrived, mut failed) = (Instant::now(), Vec::new());
-        let names = self.names.take();
+        let names = self.names.clone();
         loop {
             let request = Request {
                 arrived,
                 policy: self.promise.policy,
                 seen: &self.state.seen,
                 tables: self.tables(names.as_deref(), work, opening),
+                shape: self.query_shape(work),
                 excluded: &failed,
             };
             let leave = patiently(&self.entry, self.shared.gate.admit(request)).await?;
@@ -138,6 +139,7 @@ impl Session {
             policy: self.promise.policy,
             seen: &self.state.seen,
             tables: None,
+            shape: 0,
             excluded: &[],
         };
         let place = patiently(&self.entry, self.shared.gate.place_on_master(request)).await?;

@@ -16,7 +16,7 @@ use bytes::Buf;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A client that takes nothing for this long does not keep its statement's turn.
 const SLOW: Duration = Duration::from_millis(50);
@@ -31,6 +31,8 @@ pub struct Answer {
     pub warned: bool,
     /// It told an insert id.
     pub inserted: bool,
+    /// How long the server was waited for.
+    pub took: Duration,
     /// What the session has committed with it.
     pub committed: Option<GtidSet>,
 }
@@ -67,7 +69,10 @@ pub async fn relay(
     mut response: Response,
     on_refusal: OnRefusal,
 ) -> Result<Answer, RelayError> {
-    if let First::Error(code) = first_packet(backend, entry).await.map_err(not_sent)? {
+    let began = Instant::now();
+    let first = first_packet(backend, entry).await.map_err(not_sent)?;
+    let mut took = began.elapsed();
+    if let First::Error(code) = first {
         if SqlError::is_server_going(code) && backend.server.role == Role::Satellite {
             return Err(RelayError::NothingSent(BackendError::Lost(format!(
                 "it said {code}"
@@ -78,7 +83,7 @@ pub async fn relay(
             return Err(RelayError::Refused(code));
         }
     }
-    let passed = pass(client, backend, entry, turn, &mut response).await;
+    let passed = pass(client, backend, entry, turn, &mut response, &mut took).await;
     client.seq = response.seq();
     passed?;
     Ok(Answer {
@@ -88,6 +93,7 @@ pub async fn relay(
         warned: response.warned,
         inserted: response.inserted,
         committed: response.committed,
+        took,
     })
 }
 
@@ -139,6 +145,7 @@ async fn pass(
     entry: &Entry,
     turn: &mut Option<Permit>,
     response: &mut Response,
+    took: &mut Duration,
 ) -> Result<(), RelayError> {
     let mut sent = false;
     loop {
@@ -165,13 +172,17 @@ async fn pass(
                     return Err(infile_failed(backend, error).await);
                 }
             }
-            Step::More => fill(backend, entry).await.map_err(|wait| match wait {
-                Wait::Lost(error) if sent => RelayError::Cut {
-                    error,
-                    fits: response.error_fits(),
-                },
-                other => not_sent(other),
-            })?,
+            Step::More => {
+                let began = Instant::now();
+                fill(backend, entry).await.map_err(|wait| match wait {
+                    Wait::Lost(error) if sent => RelayError::Cut {
+                        error,
+                        fits: response.error_fits(),
+                    },
+                    other => not_sent(other),
+                })?;
+                *took += began.elapsed();
+            }
         }
     }
 }

@@ -30,6 +30,8 @@ pub struct Name {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Names {
     pub list: Vec<Name>,
+    /// What the query is, whatever its values; 0 for what is no query.
+    pub shape: u64,
     /// All of them are in ASCII, where servers agree on what is upper and lower case.
     pub ascii: bool,
 }
@@ -48,7 +50,11 @@ pub fn names(tokens: &Tokens) -> Option<Names> {
     list.dedup();
     let ascii = |n: &Name| n.table.is_ascii() && n.schema.as_ref().is_none_or(|s| s.is_ascii());
     let ascii = list.iter().all(ascii);
-    (list.len() <= MOST_NAMES).then_some(Names { list, ascii })
+    (list.len() <= MOST_NAMES).then_some(Names {
+        list,
+        shape: 0,
+        ascii,
+    })
 }
 
 /// The tables in a list like `a,db.b`.

@@ -12,6 +12,7 @@ use sqlparser::dialect::MySqlDialect;
 use sqlparser::parser::Parser;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// Words and operators, each of which may nest the tree once more. Lists of literals don't count.
@@ -53,7 +54,10 @@ pub fn remembered(tokens: &Tokens, find: impl FnOnce() -> Class) -> Shaped {
     }
     let class = find();
     let names = match class {
-        Class::Read => names::names(tokens).map(Arc::new),
+        Class::Read => names::names(tokens).map(|names| {
+            let shape = number(&shape);
+            Arc::new(Names { shape, ..names })
+        }),
         _ => None,
     };
     let found = Shaped { class, names };
@@ -66,6 +70,12 @@ pub fn remembered(tokens: &Tokens, find: impl FnOnce() -> Class) -> Shaped {
         });
     }
     found
+}
+
+fn number(shape: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    shape.hash(&mut hasher);
+    hasher.finish().max(1)
 }
 
 pub fn is_query(tokens: &Tokens) -> bool {

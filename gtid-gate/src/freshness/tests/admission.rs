@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::backend::Servers;
-use crate::common::consistency::{AfterWait, Level, Policy};
+use crate::common::consistency::{AfterWait, Level, MasterReads, Policy};
 
 struct Fixture {
     shared: Arc<Shared>,
@@ -33,9 +33,11 @@ impl Fixture {
                 level,
                 wait: Duration::from_millis(200),
                 after_wait,
+                master_reads: MasterReads::Fallback,
             },
             seen: &self.seen,
             tables: None,
+            shape: 0,
             excluded: &[],
         }
     }

@@ -1,0 +1,54 @@
+//! Leave to read on the master: one of the places for fallback, or a part of what the master has to spare.
+
+use super::spare::Spare;
+use crate::backend::Running;
+use crate::common::lock;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::sync::OwnedSemaphorePermit;
+
+pub struct MasterLeave {
+    kind: Kind,
+    _running: Running,
+}
+
+enum Kind {
+    /// One of the capped places for reads that no satellite could take in time.
+    Fallback {
+        _place: OwnedSemaphorePermit,
+    },
+    Spare(Arc<Mutex<Spare>>),
+}
+
+impl MasterLeave {
+    pub fn fallback(place: OwnedSemaphorePermit, running: Running) -> Self {
+        Self {
+            kind: Kind::Fallback { _place: place },
+            _running: running,
+        }
+    }
+
+    /// Nothing while the master has nothing to spare.
+    pub fn spare(spare: &Arc<Mutex<Spare>>, running: impl FnOnce() -> Running) -> Option<Self> {
+        let taken = lock(spare).take(Instant::now());
+        taken.then(|| Self {
+            kind: Kind::Spare(spare.clone()),
+            _running: running(),
+        })
+    }
+
+    /// A statement that ran with it took the master so long.
+    pub fn took(&self, time: Duration) {
+        if let Kind::Spare(spare) = &self.kind {
+            lock(spare).spend(time);
+        }
+    }
+}
+
+impl Drop for MasterLeave {
+    fn drop(&mut self) {
+        if let Kind::Spare(spare) = &self.kind {
+            lock(spare).done(Duration::ZERO);
+        }
+    }
+}
