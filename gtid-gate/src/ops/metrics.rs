@@ -47,6 +47,13 @@ const WAIT_BUCKETS: &[f64] = &[
     0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1.0, 2.0,
 ];
 
+/// Most commits are told of within a millisecond or two.
+const STREAM_BUCKETS: &[f64] = &[
+    0.0001, 0.0002, 0.0003, 0.0004, 0.0005, 0.0006, 0.0008, 0.001, 0.0012, 0.0015, 0.002, 0.0025,
+    0.003, 0.004, 0.005, 0.006, 0.008, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0,
+    5.0,
+];
+
 /// Registers as it makes; a clash of names is a mistake of this file, shown by its test.
 struct Maker {
     registry: Registry,
@@ -82,8 +89,13 @@ impl Maker {
         Ok(metric)
     }
 
-    fn seconds(&self, name: &str, help: &str) -> Result<Histogram, prometheus::Error> {
-        let options = HistogramOpts::new(name, help).buckets(WAIT_BUCKETS.to_vec());
+    fn seconds(
+        &self,
+        name: &str,
+        help: &str,
+        buckets: &[f64],
+    ) -> Result<Histogram, prometheus::Error> {
+        let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
         let metric = Histogram::with_opts(options)?;
         self.registry.register(Box::new(metric.clone()))?;
         Ok(metric)
@@ -106,8 +118,8 @@ impl Metrics {
             wait_errors: m.counter("gtid_gate_wait_errors_total", "Reads refused because no satellite was fresh enough in time and they chose an error over the master")?,
             waits: m.counter("gtid_gate_waits_total", "Reads that had to wait because no satellite was fresh enough")?,
             hopeless_waits: m.counter("gtid_gate_hopeless_waits_total", "Reads that did not wait because no satellite could have become fresh enough in time")?,
-            wait_seconds: m.seconds("gtid_gate_wait_seconds", "How long those reads waited, in seconds")?,
-            queue_seconds: m.seconds("gtid_gate_queue_seconds", "How long statements that did not run at once waited for their turn on their server, in seconds")?,
+            wait_seconds: m.seconds("gtid_gate_wait_seconds", "How long those reads waited, in seconds", WAIT_BUCKETS)?,
+            queue_seconds: m.seconds("gtid_gate_queue_seconds", "How long statements that did not run at once waited for their turn on their server, in seconds", WAIT_BUCKETS)?,
             overloads: m.counters("gtid_gate_overloads_total", "Statements and logins refused because a server had no turn (running) or no connection (connections) in time", "limit")?,
             handed_over: m.counter("gtid_gate_handed_over_total", "Connections to servers that passed from session to session for want of more")?,
             fallbacks: m.counter("gtid_gate_fallbacks_total", "Reads and read-only transactions run on the master because no satellite could")?,
@@ -129,7 +141,7 @@ impl Metrics {
             table_waits: m.counters("gtid_gate_table_waits_total", "Waits for the table stream, by whether it told in time", "outcome")?,
             table_stream_up: m.gauge("gtid_gate_table_stream_up", "1 while the table stream of capture is read")?,
             table_transactions: m.counters("gtid_gate_table_transactions_total", "Transactions that the table stream told of, by what it knows of them: tables, or all", "kind")?,
-            table_stream_seconds: m.seconds("gtid_gate_table_stream_seconds", "Time from a commit on the master until the table stream told of its tables, in seconds")?,
+            table_stream_seconds: m.seconds("gtid_gate_table_stream_seconds", "Time from a commit on the master until the table stream told of its tables, in seconds", STREAM_BUCKETS)?,
             registry: m.registry,
         })
     }
