@@ -106,10 +106,9 @@ end
 
 check.test("a read-only transaction declares exactly the tables of its statements, and nobody else declares any", function()
    for _, name in ipairs(mix.NAMES) do
-      local interaction, db, executed = interactions[name], nil, {}
+      local interaction, executed = interactions[name], {}
       for number = 1, 40 do
-         local log
-         db, log = listening(ANSWERS)
+         local db, log = listening(ANSWERS)
          interaction.run(new_client(db, number))
          for _, statement in ipairs(log) do
             executed[#executed + 1] = statement
