@@ -23,7 +23,9 @@ SPARE_CONNECTIONS = 50
 
 
 def total(exposition, name):
-    """The sum of a metric over its labels, in Prometheus' text format."""
+    """The sum of a metric over its labels, in Prometheus' text format. name: with labels, as they are written there, only that series."""
+    if "{" in name:
+        return sum(float(line.split()[-1]) for line in exposition.splitlines() if line.startswith(f"{name} "))
     return sum(float(line.split()[-1]) for line in exposition.splitlines() if line.split("{")[0].split(" ")[0] == name)
 
 
