@@ -100,7 +100,7 @@ def written():
 
 
 def quiet():
-    writes = {"written": 499.0, "lag": 2.0, "waited": 0.02, "by_tables": 0.9, "at_master": 0.0}
+    writes = {"written": 499.0, "lag": 2.0, "waited": 0.02, "by_tables": 0.9, "for_stream": 0.3, "at_master": 0.0}
     return {"eventual": figures(5000.0, 1.2, 60.0, **writes), "strong": figures(3000.0, 1.8, 80.0, **writes)}
 
 
@@ -284,13 +284,13 @@ class Tables(unittest.TestCase):
         text = tables.report({HEAD: head(), WRITTEN: written()}, ["NOT HERE: MySQL Router"])
         self.assertRegex(text, r"gate, eventual +9.000 +0\.800 +8\.000 +60\.0 +100\.0 +20\.0 +0\.75\n")
         self.assertRegex(text, r"straight to MySQL +12.000 +0\.500 +5\.000 +- +100\.0 +- +1\.00\n")
-        self.assertRegex(text, r"gate, strong +4.000 .* 499 +2\.000 +- +- +1\.00 +0\.67 +1\.250\n")
+        self.assertRegex(text, r"gate, strong +4.000 .* 499 +2\.000 +- +- +- +1\.00 +0\.67 +1\.250\n")
         self.assertIn("NOT HERE: MySQL Router", text)
         self.assertIn("point selects, text, written tables, under writes", text)
 
     def test_of_quiet_tables_own_writes_and_the_stream(self):
         text = tables.report({QUIET: quiet(), OWN_WRITE: own_write()}, [], STREAM)
-        self.assertRegex(text, r"gate, strong +3.000 .* 499 +2\.000 +2\.00 +90\.00 +0\.00 +0\.60 +0\.600\n")
+        self.assertRegex(text, r"gate, strong +3.000 .* 499 +2\.000 +2\.00 +90\.00 +30\.00 +0\.00 +0\.60 +0\.600\n")
         self.assertRegex(text, r"reads of own writes, text +reads/s +p50 ms +p99 ms +stale %\n 1 connection\n")
         self.assertRegex(text, r"straight to the master +950 +0\.300 +1\.000 +0\.00\n")
         self.assertRegex(text, r"at 200 transactions/s +p50 ms +p99 ms\n  until the gate knows its tables +0\.700 +4\.000\n")

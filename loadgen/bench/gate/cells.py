@@ -29,6 +29,7 @@ COUNTERS = {
     "at_master": "gtid_gate_fallbacks_total",
     "waited": "gtid_gate_waits_total",
     "by_tables": "gtid_gate_table_reads_total",
+    "for_stream": "gtid_gate_table_waits_total",
 }
 KNOWN = "gtid_gate_table_stream_seconds"
 STOCK = {"point-select": "oltp_point_select", "read-only": "oltp_read_only"}

@@ -1,8 +1,8 @@
 """What the measurements of bench-gate amount to: medians, ratios, the last line, the targets. Pure.
 
 In:  {cell: {contender: figures}}; figures: queries (per second), p50 and p99 (ms), proxy_us and mysqld_us (CPU µs a query), memory
-     (MiB), and under writes lag (ms, p50), written (transactions/s), at_master, waited, by_tables (shares of reads); of own writes
-     queries, p50, p99 of the reads alone, and stale (share of reads). stream: {known_p50_ms, known_p99_ms, visible_p50_ms,
+     (MiB), and under writes lag (ms, p50), written (transactions/s), at_master, waited, by_tables, for_stream (shares of reads); of own
+     writes queries, p50, p99 of the reads alone, and stale (share of reads). stream: {known_p50_ms, known_p99_ms, visible_p50_ms,
      visible_p99_ms}. Out: numbers, one line of JSON.
      What was not measured is None here, "-" in tables, null in JSON.
 Must never: choose in our favour. Of text and prepared the worse for us counts, of ProxySQL's two ways the better for ProxySQL, and

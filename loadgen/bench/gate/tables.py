@@ -26,10 +26,11 @@ UNDER_WRITES = (
     ("lag p50 ms", "lag", 3),
     ("waited %", "waited", 2),
     ("by tables %", "by_tables", 2),
+    ("for stream %", "for_stream", 2),
     ("at master %", "at_master", 2),
 )
 OWN_WRITE = (("reads/s", "queries", 0), ("p50 ms", "p50", 3), ("p99 ms", "p99", 3), ("stale %", "stale", 2))
-PERCENT = ("at_master", "waited", "by_tables", "stale")
+PERCENT = ("at_master", "waited", "by_tables", "for_stream", "stale")
 WORKLOADS = {"point-select": "point selects", "read-only": "read-only mix", "own-write": "reads of own writes"}
 
 
