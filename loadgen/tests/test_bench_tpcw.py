@@ -85,6 +85,7 @@ def look(time, **cpu):
         "hopeless": 5 * time,
         "table_reads": 80 * time,
         "table_waits": 20 * time,
+        "table_gave_up": 2 * time,
         "lag_ms": {"satellite-1": 4 * time},
         "lag_transactions": {"satellite-1": 3},
     }
@@ -323,6 +324,7 @@ class Samples(unittest.TestCase):
                 "hopeless": 0,
                 "table_reads": 9,
                 "table_waits": 3,
+                "table_gave_up": 1,
                 "lag_ms": {"satellite-1": 5},
                 "lag_transactions": {"satellite-1": 2},
             },
@@ -544,7 +546,7 @@ class Results(unittest.TestCase):
 
     def test_late_satellites_in_print_and_in_the_last_line(self):
         text = tables.report(everything(late=late()))
-        self.assertRegex(text, r"(?m)^  for the writers of their tables +100 +85\.0 +80\.0 +20\.0 +80\.0 +8$")
+        self.assertRegex(text, r"(?m)^  for the writers of their tables +100 +85\.0 +80\.0 +20\.0 +2\.0 +80\.0 +8$")
         self.assertRegex(text.splitlines()[-1], r'"unwaited_lagging":0\.85,"unwaited_blind":0\.85}$')
 
     def test_settings_are_shown_but_files_and_accounts(self):

@@ -43,6 +43,7 @@ RUN = (
     "hopeless",
     "table_reads",
     "table_waits",
+    "table_gave_up",
     "lag_ms_p50",
     "lag_ms_max",
 )

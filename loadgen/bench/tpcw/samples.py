@@ -23,6 +23,7 @@ COUNTERS = {
     "hopeless": "gtid_gate_hopeless_waits_total",
     "table_reads": "gtid_gate_table_reads_total",
     "table_waits": "gtid_gate_table_waits_total",
+    "table_gave_up": 'gtid_gate_table_waits_total{outcome="gave_up"}',
 }
 
 

@@ -42,7 +42,8 @@ def ratios_table(content):
     return figures.columns(rows)
 
 
-FRESHNESS = ("reads/s", "did not wait %", "by their tables %", "waited for the stream %", "WIPS", "lag p50 ms")
+FRESHNESS = ("reads/s", "did not wait %", "by their tables %", "waited for the stream %", "in vain %", "WIPS", "lag p50 ms")
+GATE_SHARES = ("table_reads", "table_waits", "table_gave_up")
 LATE = {"lagging": "for the writers of their tables", "blind": "for all that the master has"}
 
 
@@ -51,7 +52,7 @@ def freshness_rows(late):
     found = []
     for name in (each for each in LATE if each in late):
         run = late[name]
-        shares = (outcome.unwaited(run), outcome.share_of_reads(run, "table_reads"), outcome.share_of_reads(run, "table_waits"))
+        shares = (outcome.unwaited(run), *(outcome.share_of_reads(run, each) for each in GATE_SHARES))
         found.append(
             (
                 LATE[name],

@@ -230,7 +230,7 @@ final class Follower implements AutoCloseable {
         }
         long early = loggedAt + config.testDelayMs() - System.currentTimeMillis();
         if (early > 0) {
-            finish();
+            writer.flush();
             TimeUnit.MILLISECONDS.sleep(early);
         }
     }
