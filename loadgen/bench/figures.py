@@ -60,6 +60,22 @@ def quantiles(values):
     return {**found, "samples": len(values)}
 
 
+def bucket_quantile(before, after, share):
+    """Of the values that a histogram got between two looks: by straight lines within its buckets, so right to one bucket; None of none.
+
+    before, after: {upper bound: how many values were not above it}. Beyond the last finite bound, that bound: it is at least so much.
+    """
+    grown = sorted((bound, count - before.get(bound, 0)) for bound, count in after.items())
+    if not grown or grown[-1][1] <= 0:
+        return None
+    wanted, floor, below = share * grown[-1][1], 0.0, 0.0
+    for bound, count in grown:
+        if count >= wanted and count > below:
+            return floor if math.isinf(bound) else floor + (bound - floor) * max(0.0, wanted - below) / (count - below)
+        floor, below = bound, count
+    return floor
+
+
 def rate(count, seconds):
     return None if count is None or not seconds or seconds <= 0 else count / seconds
 

@@ -23,8 +23,17 @@ SPARE_CONNECTIONS = 50
 
 
 def total(exposition, name):
-    """The sum of a metric over its labels, in Prometheus' text format."""
+    """The sum of a metric over its labels, in Prometheus' text format. name: with labels, as they are written there, only that series."""
+    if "{" in name:
+        return sum(float(line.split()[-1]) for line in exposition.splitlines() if line.startswith(f"{name} "))
     return sum(float(line.split()[-1]) for line in exposition.splitlines() if line.split("{")[0].split(" ")[0] == name)
+
+
+def buckets(exposition, name):
+    """{upper bound: how many values were not above it} of a histogram without labels, in Prometheus' text format."""
+    begin = f'{name}_bucket{{le="'
+    lines = [line.removeprefix(begin).split('"} ') for line in exposition.splitlines() if line.startswith(begin)]
+    return {float(bound): float(count) for bound, count in lines}
 
 
 class Stack:
@@ -110,8 +119,12 @@ class Stack:
 
     def metric(self, service, name):
         """The sum of a metric over its labels."""
+        return total(self.metrics(service), name)
+
+    def metrics(self, service):
+        """All of a service, in Prometheus' text format."""
         with urllib.request.urlopen(f"http://{self.address(service)}:8080/metrics", timeout=HTTP_SECONDS) as answer:
-            return total(answer.read().decode(), name)
+            return answer.read().decode()
 
     # --- who runs -----------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """What bench-replication makes of its measurements: percentiles, lags, medians, ratios, the last line. No server needed."""
 
 import json
-
+import math
 import pathlib
 import random
 import sys
@@ -11,6 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "bench")
 import containers  # noqa: E402
 import figures  # noqa: E402
 import main  # noqa: E402
+import stack  # noqa: E402
 
 GOOD = {
     "BENCH_RATES": "100 200",
@@ -75,6 +76,25 @@ class Percentiles(unittest.TestCase):
 
     def test_in_milliseconds(self):
         self.assertEqual(figures.quantiles([0.002, 0.001])["p50"], 1.0)
+
+
+class Buckets(unittest.TestCase):
+    TEXT = 'x_bucket{le="0.001"} 4\nx_bucket{le="0.002"} 6\nx_bucket{le="+Inf"} 6\nx_sum 3\nx_count 6\nx_longer_bucket{le="0.001"} 9\n'
+
+    def test_of_one_histogram_alone(self):
+        self.assertEqual(stack.buckets(self.TEXT, "x"), {0.001: 4, 0.002: 6, math.inf: 6})
+
+    def test_a_quantile_lies_in_the_bucket_of_its_rank(self):
+        found = stack.buckets(self.TEXT, "x")
+        self.assertEqual([figures.bucket_quantile({}, found, share) for share in (0.25, 4 / 6, 1)], [0.000375, 0.001, 0.002])
+        self.assertAlmostEqual(figures.bucket_quantile({}, {0.001: 0, 0.002: 5, 0.005: 5, math.inf: 5}, 0.2), 0.0012)
+
+    def test_beyond_the_last_bound_it_is_at_least_that(self):
+        self.assertEqual(figures.bucket_quantile({}, {0.001: 0, 5.0: 1, math.inf: 2}, 0.99), 5.0)
+
+    def test_of_what_was_not_seen_there_is_none(self):
+        self.assertIsNone(figures.bucket_quantile({0.001: 4, math.inf: 4}, {0.001: 4, math.inf: 4}, 0.5))
+        self.assertIsNone(figures.bucket_quantile({}, {}, 0.5))
 
 
 class Lags(unittest.TestCase):

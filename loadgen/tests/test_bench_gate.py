@@ -1,6 +1,7 @@
 """What bench-gate plans, what it makes of its measurements, and what it prints. No server needed."""
 
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -27,9 +28,12 @@ GOOD = {
     "BENCH_SIZES": "1024 1048576",
     "BENCH_WRITE_RATE": "500",
     "BENCH_WRITE_CONNECTIONS": "8 64",
+    "BENCH_QUIET_CONNECTIONS": "64 1 8",
     "BENCH_WRITE_WORKLOAD": "oltp_insert",
     "BENCH_WRITE_THREADS": "16",
     "BENCH_WRITE_WARM_UP_SECONDS": "0",
+    "BENCH_STREAM_RATE": "200",
+    "BENCH_STREAM_SECONDS": "10",
     "BENCH_PROXYSQL_THREADS": "0",
     "BENCH_TABLES": "4",
     "BENCH_TABLE_ROWS": "10",
@@ -38,6 +42,9 @@ GOOD = {
 HEAD = plan.Cell("point-select", "text", 8)
 PREPARED = plan.Cell("point-select", "prepared", 8)
 WRITTEN = plan.Cell("point-select", "text", 8, writes=True)
+QUIET = plan.Cell("point-select", "text", 8, writes=True, quiet=True)
+OWN_WRITE = plan.Cell("own-write", "text", 1)
+STREAM = {"known_p50_ms": 0.7, "known_p99_ms": 4.0, "visible_p50_ms": 3.0, "visible_p99_ms": 9.0, "reached": 199.6}
 NAMES = [
     "throughput_vs_proxysql",
     "added_latency_vs_proxysql",
@@ -45,6 +52,15 @@ NAMES = [
     "cpu_us_per_query",
     "strong_vs_eventual",
     "strong_extra_ms",
+    "quiet_strong_vs_eventual_8",
+    "quiet_strong_vs_eventual_64",
+    "quiet_strong_extra_ms",
+    "strong_cpu",
+    *(f"own_{level}_{figure}_ms" for level in ("strong", "session", "eventual", "direct") for figure in ("p50", "p99")),
+    "known_p50_ms",
+    "known_p99_ms",
+    "visible_p50_ms",
+    "visible_p99_ms",
 ]
 
 
@@ -80,6 +96,20 @@ def written():
         "direct": figures(6000.0, 1.0, lag=9.0),
         "eventual": figures(5000.0, 1.2, 60.0, **writes),
         "strong": figures(4000.0, 3.25, 80.0, **writes),
+    }
+
+
+def quiet():
+    writes = {"written": 499.0, "lag": 2.0, "waited": 0.02, "by_tables": 0.9, "for_stream": 0.3, "at_master": 0.0}
+    return {"eventual": figures(5000.0, 1.2, 60.0, **writes), "strong": figures(3000.0, 1.8, 80.0, **writes)}
+
+
+def own_write():
+    return {
+        "eventual": {"queries": 900.0, "p50": 0.5, "p99": 1.5, "stale": 0.9},
+        "session": {"queries": 700.0, "p50": 2.0, "p99": 6.0, "stale": 0.0},
+        "strong": {"queries": 600.0, "p50": 2.5, "p99": 8.0, "stale": 0.0},
+        "master": {"queries": 950.0, "p50": 0.3, "p99": 1.0, "stale": 0.0},
     }
 
 
@@ -127,8 +157,8 @@ class Plan(unittest.TestCase):
     def test_every_cell_once_and_the_head_is_there(self):
         found = plan.cells(good())
         self.assertEqual(len(found), len(set(found)))
-        # point selects, mix, results, under writes
-        self.assertEqual(len(found), 2 * 3 + 2 + 2 * 2 + 2 * 2)
+        # point selects, mix, results, under writes: written and quiet tables
+        self.assertEqual(len(found), 2 * 3 + 2 + 2 * 2 + 2 * 2 + 2 * 3)
         self.assertEqual([cell for cell in found if cell.is_head and not cell.writes], [HEAD, PREPARED])
 
     def test_without_a_write_rate_nothing_is_measured_under_writes(self):
@@ -136,9 +166,15 @@ class Plan(unittest.TestCase):
 
     def test_who_is_measured_where(self):
         everybody = list(settings.CONTENDERS)
-        self.assertEqual(plan.contenders_of(HEAD, everybody), everybody)
+        self.assertEqual(plan.contenders_of(HEAD, everybody), ["direct", "eventual", "strong", "proxysql", "proxysql-socket", "router"])
+        self.assertEqual(plan.contenders_of(QUIET, everybody), ["eventual", "strong"])
+        self.assertEqual(plan.contenders_of(OWN_WRITE, everybody), ["eventual", "session", "strong", "master"])
         self.assertEqual(plan.contenders_of(WRITTEN, everybody), ["direct", "eventual", "strong"])
         self.assertNotIn("strong", plan.contenders_of(plan.Cell("result", "text", 8, 1024), everybody))
+
+    def test_own_writes_are_read_on_one_connection_in_text(self):
+        found = plan.cells(good(BENCH_WORKLOADS="own-write", BENCH_WRITE_RATE="0"))
+        self.assertEqual(found, [OWN_WRITE])
 
     def test_the_order_of_contenders_changes_between_rounds_and_nobody_is_left_out(self):
         present = ["direct", "eventual", "proxysql"]
@@ -172,7 +208,7 @@ class Medians(unittest.TestCase):
 
 class LastLine(unittest.TestCase):
     def test_its_shape_is_exact(self):
-        line = tables.report({HEAD: head(), WRITTEN: written()}, []).splitlines()[-1]
+        line = tables.report({HEAD: head(), WRITTEN: written(), QUIET: quiet(), OWN_WRITE: own_write()}, [], STREAM).splitlines()[-1]
         self.assertEqual(list(json.loads(line)), NAMES)
         self.assertNotIn(" ", line)
 
@@ -193,18 +229,43 @@ class LastLine(unittest.TestCase):
         self.assertEqual(content["strong_vs_eventual"], 0.8)
         self.assertEqual(content["strong_extra_ms"], 1.25)  # 3.25 - 2.0, the lag being that of the strong cell
 
+    def test_quiet_tables_count_apart_from_written_ones(self):
+        content = outcome.result({WRITTEN: written(), QUIET: quiet()})
+        self.assertEqual((content["strong_vs_eventual"], content["quiet_strong_vs_eventual_8"]), (0.8, 0.6))
+
+    def test_quiet_tables_at_their_numbers_of_connections_the_worse_of_text_and_prepared(self):
+        def cell(mode, connections):
+            return plan.Cell("point-select", mode, connections, writes=True, quiet=True)
+
+        slow = {**quiet(), "strong": figures(2500.0, 2.4, 80.0)}
+        content = outcome.result({cell(mode, number): at for number in (1, 64) for mode, at in (("text", quiet()), ("prepared", slow))})
+        self.assertEqual(
+            [content[name] for name in NAMES if name.startswith("quiet")],
+            [None, 0.5, 1.2],  # 2.4 - 1.2 ms
+        )
+
+    def test_the_cpu_of_strong_is_compared_without_writes(self):
+        dear = {**head(), "strong": figures(8500.0, 0.9, 90.0)}
+        self.assertEqual(outcome.result({HEAD: head(), PREPARED: dear, WRITTEN: written()})["strong_cpu"], 1.5)
+
+    def test_own_writes_and_the_stream_are_told_as_they_were_measured(self):
+        content = outcome.result({OWN_WRITE: own_write()}, STREAM)
+        self.assertEqual([content[f"own_{level}_p50_ms"] for level in ("strong", "session", "eventual", "direct")], [2.5, 2.0, 0.5, 0.3])
+        self.assertEqual((content["own_direct_p99_ms"], content["known_p50_ms"], content["visible_p99_ms"]), (1.0, 0.7, 9.0))
+
     def test_other_connections_and_workloads_do_not_count(self):
         others = {
             plan.Cell("point-select", "text", 64): head(),
             plan.Cell("read-only", "text", 8): head(),
             plan.Cell("point-select", "text", 64, writes=True): written(),
+            plan.Cell("point-select", "text", 9, writes=True, quiet=True): quiet(),
         }
         self.assertEqual(outcome.result(others), dict.fromkeys(NAMES))
 
     def test_an_absent_peer_is_null_and_the_rest_stays(self):
         alone = {name: found for name, found in head().items() if name not in outcome.PROXYSQL}
         content = json.loads(tables.report({HEAD: alone, WRITTEN: written()}, []).splitlines()[-1])
-        self.assertEqual([content[name] for name in NAMES], [None, None, None, 60.0, 0.8, 1.25])
+        self.assertEqual([content[name] for name in NAMES[:6]], [None, None, None, 60.0, 0.8, 1.25])
 
     def test_one_of_proxysqls_ways_is_enough(self):
         one = {name: found for name, found in head().items() if name != "proxysql-socket"}
@@ -223,14 +284,21 @@ class Tables(unittest.TestCase):
         text = tables.report({HEAD: head(), WRITTEN: written()}, ["NOT HERE: MySQL Router"])
         self.assertRegex(text, r"gate, eventual +9.000 +0\.800 +8\.000 +60\.0 +100\.0 +20\.0 +0\.75\n")
         self.assertRegex(text, r"straight to MySQL +12.000 +0\.500 +5\.000 +- +100\.0 +- +1\.00\n")
-        self.assertRegex(text, r"gate, strong +4.000 .* 499 +2\.000 +1\.00 +0\.67 +1\.250\n")
+        self.assertRegex(text, r"gate, strong +4.000 .* 499 +2\.000 +- +- +- +1\.00 +0\.67 +1\.250\n")
         self.assertIn("NOT HERE: MySQL Router", text)
-        self.assertIn("point selects, text, under writes", text)
+        self.assertIn("point selects, text, written tables, under writes", text)
+
+    def test_of_quiet_tables_own_writes_and_the_stream(self):
+        text = tables.report({QUIET: quiet(), OWN_WRITE: own_write()}, [], STREAM)
+        self.assertRegex(text, r"gate, strong +3.000 .* 499 +2\.000 +2\.00 +90\.00 +30\.00 +0\.00 +0\.60 +0\.600\n")
+        self.assertRegex(text, r"reads of own writes, text +reads/s +p50 ms +p99 ms +stale %\n 1 connection\n")
+        self.assertRegex(text, r"straight to the master +950 +0\.300 +1\.000 +0\.00\n")
+        self.assertRegex(text, r"at 200 transactions/s +p50 ms +p99 ms\n  until the gate knows its tables +0\.700 +4\.000\n")
 
     def test_targets_say_what_was_met_missed_and_not_measured(self):
         text = "\n".join(tables.targets(outcome.result({HEAD: head(), WRITTEN: written()})))
         self.assertRegex(text, r"throughput, eventual / ProxySQL +1\.364 +>= 1\.3 +met")
-        self.assertRegex(text, r"strong / eventual +0\.800 +>= 0\.9 +MISSED")
+        self.assertRegex(text, r"written tables, strong / eventual +0\.800 +>= 0\.9 +MISSED")
         self.assertRegex("\n".join(tables.targets(dict.fromkeys(NAMES))), r"strong above replication lag, ms +- +<= 0\.3 +not measured")
 
     def test_a_target_is_met_at_its_bound(self):
@@ -250,9 +318,11 @@ class Tables(unittest.TestCase):
 
 class Cells(unittest.TestCase):
     def test_a_level_is_chosen_through_the_gate_and_nowhere_else(self):
-        for name, wanted in (("strong", True), ("eventual", True), ("direct", False), ("proxysql", False)):
-            options = cells.options_of(HEAD, peers.Contender(name, "h", 1), 5)
-            self.assertEqual(f"--session-sql=SET @multimed_consistency = '{name}'" in options, wanted)
+        levels = {"strong": True, "session": True, "eventual": True, "direct": False, "master": False, "proxysql": False}
+        for name, wanted in levels.items():
+            contender = peers.Contender(name, "h", 1)
+            for options in (cells.options_of(HEAD, contender, 5), cells.own_options(contender, 5)):
+                self.assertEqual(f"--session-sql=SET @multimed_consistency = '{name}'" in options, wanted)
 
     def test_the_warm_up_is_measured_apart(self):
         options = cells.options_of(PREPARED, peers.Contender("direct", "h", 3306), 5)
@@ -264,6 +334,27 @@ class Cells(unittest.TestCase):
         self.assertEqual(cells.script_of(plan.Cell("read-only", "text", 8), good())[1][0], "--workload=oltp_read_only")
         script, options = cells.script_of(plan.Cell("result", "text", 8, 1 << 20), good())
         self.assertEqual((script.exists(), options), (True, ("--size=1048576", "--rows=16")))
+
+    def test_quiet_tables_have_another_name_than_written_ones(self):
+        self.assertEqual(cells.script_of(QUIET, good()), (cells.RESULTS, cells.QUIET))
+        self.assertEqual(cells.script_of(WRITTEN, good())[0], cells.OLTP)
+
+    def test_own_writes_are_told_by_rate_and_share(self):
+        report = {"reads": 3000, "stale": 30, "p50_ms": 0.5, "p99_ms": 1.5}
+        self.assertEqual(cells.own_reading(report, 3), {"queries": 1000.0, "p50": 0.5, "p99": 1.5, "stale": 0.01})
+        self.assertEqual(cells.own_reading({"reads": 0, "stale": 0}, 3), {"queries": 0.0, "p50": None, "p99": None, "stale": None})
+
+    def test_what_the_gate_counted_is_told_as_shares_of_the_reads(self):
+        self.assertEqual(
+            cells.shares({"waited": 10, "by_tables": 0}, {"waited": 30, "by_tables": 80}, 100), {"waited": 0.2, "by_tables": 0.8}
+        )
+        self.assertEqual(cells.shares({"waited": 10}, {"waited": 10}, 0), {"waited": None})
+
+    def test_only_what_the_histogram_got_meanwhile_counts(self):
+        before, after = {0.001: 5, 0.002: 5, math.inf: 9}, {0.001: 105, 0.002: 205, math.inf: 209}
+        found = cells.known(before, after)
+        self.assertEqual((found["known_p50_ms"], round(found["known_p99_ms"], 6)), (1.0, 1.98))
+        self.assertEqual(cells.known(after, after), {"known_p50_ms": None, "known_p99_ms": None})
 
     def test_rows_of_any_size(self):
         self.assertEqual([cells.rows_of(size) for size in (1, 1024, 32768, 16 << 20)], [256, 256, 256, 4])
@@ -288,7 +379,7 @@ class Cells(unittest.TestCase):
                 return {1: 1.002} if self.asked < 3 else {1: 1.002, 2: 2.004}
 
         probes = {"master": types.SimpleNamespace(seen={1: 1.0, 2: 2.0, 3: 9.0}), "satellite-1": Late()}
-        self.assertAlmostEqual(cells.Cells._lag(probes, 0.5, 3.0), 2.0)
+        self.assertAlmostEqual(cells.Cells._lag(probes, 0.5, 3.0)["p50"], 2.0)
 
     def test_a_master_that_was_not_written_to_is_an_error(self):
         probes = {name: types.SimpleNamespace(seen={}) for name in ("master", "satellite-1")}

@@ -44,6 +44,7 @@ GOOD = {
 }
 GIB = 1 << 30
 HERE = {"cores": "0-3", "memory": 64 * GIB, "core_count": 4, "facts": {"processor": "a <fast> one"}}
+LATE = plan.Contender("lagging", 2)
 SINGLE, NATIVE, ONE, TWO = (plan.Contender(*each) for each in (("single",), ("replicas", 2), ("multimed", 1), ("multimed", 2)))
 
 
@@ -80,6 +81,11 @@ def look(time, **cpu):
         "waits": 10 * time,
         "waited": time / 10,
         "fallbacks": 0,
+        "reads": 100 * time,
+        "hopeless": 5 * time,
+        "table_reads": 80 * time,
+        "table_waits": 20 * time,
+        "table_gave_up": 2 * time,
         "lag_ms": {"satellite-1": 4 * time},
         "lag_transactions": {"satellite-1": 3},
     }
@@ -123,7 +129,11 @@ def head(mix="browsing"):
     ]
 
 
-def everything(runs=None, complete=True):
+def late():
+    return {name: run_of(LATE, "shopping", wips=80, master=0.2, gate=0.2) for name in ("lagging", "blind")}
+
+
+def everything(runs=None, complete=True, late=None):
     return results.results(
         good(),
         HERE,
@@ -132,6 +142,7 @@ def everything(runs=None, complete=True):
         {"single": ["consistent"]},
         head() if runs is None else runs,
         complete,
+        late,
     )
 
 
@@ -218,6 +229,10 @@ class Plan(unittest.TestCase):
         for contender in plan.contenders(good()):
             self.assertEqual({cell.mix for cell in plan.cells(good(), contender) if cell.clients == 32}, {"browsing", "shopping"})
 
+    def test_late_satellites_have_one_load_twice(self):
+        self.assertEqual(plan.contenders(good(BENCH_CONTENDERS="lagging single")), [SINGLE, LATE])
+        self.assertEqual(plan.cells(good(), LATE), 2 * [plan.Cell("shopping", 32)])
+
     def test_warming_up_writes_and_can_be_left_out(self):
         self.assertEqual(plan.warm_up(good()), plan.Cell("shopping", 32))
         self.assertIsNone(plan.warm_up(good(BENCH_WARM_UP_SECONDS="0")))
@@ -255,6 +270,13 @@ class Override(unittest.TestCase):
         self.assertEqual(override.services(ONE), ["master", "gate", "satellite-1", "kafka", "capture", "applier-1"])
         self.assertEqual(override.servers(TWO), ["master", "satellite-1", "satellite-2"])
 
+    def test_late_satellites_are_late_by_their_appliers_alone(self):
+        self.assertEqual(override.services(LATE), override.services(TWO))
+        text = override.text(LATE, good(), HERE)
+        self.assertEqual((text.count('APPLIER_TEST_DELAY_MS: "20"'), text.count("GATE_TABLE_STREAM")), (2, 0))
+        self.assertIn('  gate:\n    environment: {GATE_TABLE_STREAM: ""}\n', override.text(LATE, good(), HERE, table_stream=False))
+        self.assertNotIn("APPLIER_TEST", override.text(TWO, good(), HERE))
+
     def test_one_mysql_has_all_cores_and_its_own_options(self):
         text = override.text(SINGLE, good(), HERE)
         self.assertIn('command: ["--table-open-cache=9", "--innodb-io-capacity=2000", "--loose-x=ON"]', text)
@@ -273,9 +295,16 @@ class Override(unittest.TestCase):
         self.assertEqual(text.count('tmpfs: !override ["/run:mode=0755"]\n    volumes: [/var/lib/mysql]\n'), 2)
 
 
+class Series(unittest.TestCase):
+    def test_one_series_of_a_metric(self):
+        self.assertEqual(stack.total('a{x="1"} 2\na{x="2"} 3\na{x="2",y="1"} 9\n', 'a{x="2"}'), 3)
+
+
 class Samples(unittest.TestCase):
     METRICS = (
         'gtid_gate_waits_total 7\ngtid_gate_wait_seconds_sum 0.25\ngtid_gate_wait_seconds_count 7\ngtid_gate_fallbacks_total{a="b c"} 1\n'
+        'gtid_gate_reads_by_level_total{level="eventual"} 9\ngtid_gate_reads_by_level_total{level="strong"} 40\n'
+        'gtid_gate_table_reads_total 9\ngtid_gate_table_waits_total{outcome="told"} 2\ngtid_gate_table_waits_total{outcome="gave_up"} 1\n'
     )
     SERVERS = json.dumps(
         [
@@ -287,7 +316,18 @@ class Samples(unittest.TestCase):
     def test_what_a_look_keeps_of_the_gate(self):
         self.assertEqual(
             samples.of_gate(self.METRICS, self.SERVERS),
-            {"waits": 7, "waited": 0.25, "fallbacks": 1, "lag_ms": {"satellite-1": 5}, "lag_transactions": {"satellite-1": 2}},
+            {
+                "waits": 7,
+                "waited": 0.25,
+                "fallbacks": 1,
+                "reads": 40,
+                "hopeless": 0,
+                "table_reads": 9,
+                "table_waits": 3,
+                "table_gave_up": 1,
+                "lag_ms": {"satellite-1": 5},
+                "lag_transactions": {"satellite-1": 2},
+            },
         )
 
     def test_counters_become_rates_and_lag_stays(self):
@@ -404,7 +444,13 @@ class Run(unittest.TestCase):
                 raise OSError("a row differs")
             return ["consistent"]
 
-        return types.SimpleNamespace(contender=contender, stack=None, check=check, close=lambda: self.closed.append(contender.name))
+        return types.SimpleNamespace(
+            contender=contender,
+            stack=None,
+            check=check,
+            close=lambda: self.closed.append(contender.name),
+            without_table_stream=lambda: self.closed.append("the table stream"),
+        )
 
     def warm_up(self, stage, cell):
         pass
@@ -412,8 +458,8 @@ class Run(unittest.TestCase):
     def measure(self, stage, cell):
         return run_of(stage.contender, cell.mix, cell.clients, master=0.5, **({"gate": 0.1} if stage.contender.satellites else {}))
 
-    def everything(self):
-        return main.measure_all(good(BENCH_RESULTS=self.folder), HERE, None)
+    def everything(self, **changes):
+        return main.measure_all(good(BENCH_RESULTS=self.folder, **changes), HERE, None)
 
     def written(self):
         return json.loads(pathlib.Path(self.folder, "results.json").read_text())
@@ -424,6 +470,13 @@ class Run(unittest.TestCase):
         self.assertEqual(len(found["runs"]), 3 * 6 + 2)
         self.assertEqual(set(found["checks"]), set(self.closed))
         self.assertEqual((self.written()["complete"], self.written()["ratios"]["browsing"]["wips_ratio"]), (True, 1.0))
+
+    def test_late_satellites_are_measured_apart_with_the_table_stream_and_without(self):
+        found = self.everything(BENCH_CONTENDERS="single lagging")
+        self.assertEqual(self.closed, ["single", "the table stream", "lagging-2"])
+        self.assertEqual({run["kind"] for run in found["runs"]}, {"single"})
+        self.assertEqual(list(found["late"]), ["lagging", "blind"])
+        self.assertEqual(self.written()["freshness"], {"unwaited_lagging": 0.85, "unwaited_blind": 0.85})
 
     def test_a_check_that_does_not_hold_ends_the_run_and_leaves_what_was_complete_before(self):
         self.failing = "multimed-1"
@@ -438,8 +491,16 @@ class Outcome(unittest.TestCase):
         self.assertEqual(
             line,
             '{"browsing":{"wips_ratio":0.75,"master_cpu_ratio":0.2,"p99_ratio":1.5},'
-            '"shopping":{"wips_ratio":null,"master_cpu_ratio":null,"p99_ratio":null}}',
+            '"shopping":{"wips_ratio":null,"master_cpu_ratio":null,"p99_ratio":null},"unwaited_lagging":null,"unwaited_blind":null}',
         )
+
+    def test_reads_that_waited_or_did_not_because_it_was_hopeless_are_not_among_the_unwaited(self):
+        run = {"reads": 200.0, "waits": 30.0, "hopeless": 10.0}
+        self.assertEqual(outcome.unwaited(run), 0.8)
+        self.assertEqual(outcome.unwaited({**run, "waits": 210.0}), 0.0)
+        for unknown in (None, {**run, "waits": None}, {**run, "reads": None}, {**run, "reads": 0}):
+            self.assertIsNone(outcome.unwaited(unknown))
+        self.assertEqual(outcome.freshness({"lagging": run}), {"unwaited_lagging": 0.8, "unwaited_blind": None})
 
     def test_other_numbers_of_clients_do_not_count(self):
         runs = head() + [run_of(TWO, clients=8, wips=999, master=0.1)]
@@ -482,6 +543,11 @@ class Results(unittest.TestCase):
         text = tables.report(everything())
         self.assertRegex(text, r"(?m)^  single +200\.0 +2\.0 +1\.0 +3\.0 +40\.0 +0 +1 +5\.00 +- +- +- +- +- +-$")
         self.assertRegex(text, r"(?m)^  multimed-1 +150\.0 .* 1\.00 +5\.33 +1\.33 +1\.33 +1\.33 +10\.0 +8$")
+
+    def test_late_satellites_in_print_and_in_the_last_line(self):
+        text = tables.report(everything(late=late()))
+        self.assertRegex(text, r"(?m)^  for the writers of their tables +100 +85\.0 +80\.0 +20\.0 +2\.0 +80\.0 +8$")
+        self.assertRegex(text.splitlines()[-1], r'"unwaited_lagging":0\.85,"unwaited_blind":0\.85}$')
 
     def test_settings_are_shown_but_files_and_accounts(self):
         shown = json.dumps(everything()["settings"])

@@ -2,6 +2,7 @@
 local check, statements, interactions = require("check"), require("tpcw.statements"), require("tpcw.interactions")
 local cart, client, mix, random = require("tpcw.cart"), require("tpcw.client"), require("tpcw.mix"), require("tpcw.random")
 local database, scale, words = require("tpcw.database"), require("tpcw.scale"), require("tpcw.words")
+local schema = require("tpcw.schema")
 
 _G.sysbench = { error = { RESTART_EVENT = 1 } }
 
@@ -85,6 +86,36 @@ check.test("all 14 interactions exist, only writing ones write, and reads of sev
          if writes then check.equal(name .. interactions[name].mode, name .. "read write") end
          if #log > 1 then check.equal(interactions[name].mode ~= "one read", true) end
       end
+   end
+end)
+
+-- Names of the tables in the texts of these statements, sorted.
+local function tables_of(names)
+   local found = {}
+   for _, one in ipairs(schema.TABLES) do
+      for _, name in ipairs(names) do
+         if statements.ALL[name][1]:find("%f[%w_]" .. one.name .. "%f[^%w_]") then
+            found[#found + 1] = one.name
+            break
+         end
+      end
+   end
+   table.sort(found)
+   return table.concat(found, ",")
+end
+
+check.test("a read-only transaction declares exactly the tables of its statements, and nobody else declares any", function()
+   for _, name in ipairs(mix.NAMES) do
+      local interaction, executed = interactions[name], {}
+      for number = 1, 40 do
+         local db, log = listening(ANSWERS)
+         interaction.run(new_client(db, number))
+         for _, statement in ipairs(log) do
+            executed[#executed + 1] = statement
+         end
+      end
+      local wanted = interaction.mode == "read only" and tables_of(executed) or nil
+      check.equal(interaction.tables and table.concat(interaction.tables, ","), wanted)
    end
 end)
 
@@ -206,6 +237,14 @@ check.test("transactions are declared for splitting proxies, plain for one serve
       auto:commit(mode)
    end
    check.equal(table.concat(sent, ";"), "SET @a = 1;START TRANSACTION READ ONLY;BEGIN;COMMIT;START TRANSACTION READ WRITE;BEGIN;COMMIT")
+end)
+
+check.test("its tables are declared to a splitting proxy, in a comment, and to nobody else", function()
+   local con, sent = connection()
+   for _, split in ipairs({ "auto", "single" }) do
+      database.new(con, { split = split, prepared = false, session_sql = "" }):begin("read only", { "item", "customer" })
+   end
+   check.equal(table.concat(sent, ";"), "START TRANSACTION READ ONLY /* multimed: tables=item,customer */;BEGIN")
 end)
 
 check.test("behind an error the transaction is rolled back; a new connection begins as the first one did", function()

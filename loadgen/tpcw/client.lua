@@ -12,7 +12,7 @@ local mix = require("tpcw.mix")
 local client = {}
 
 local function attempt(self, interaction)
-   self.db:begin(interaction.mode)
+   self.db:begin(interaction.mode, interaction.tables)
    interaction.run(self)
    self.db:commit(interaction.mode)
 end

@@ -1,5 +1,6 @@
 -- The 14 web interactions of TPC-W, the database side of each. In: a client {db, random, scale, pool, cart}.
 -- Out: statements. mode says what they run in: "one read" (a statement by itself), "read only" or "read write" (a transaction).
+-- tables: those that a "read only" transaction reads, so that a proxy can know it beforehand.
 -- Must never: write in another mode than "read write", or lock items in another order than that of their numbers (deadlocks).
 
 local amounts = require("tpcw.amounts")
@@ -82,6 +83,7 @@ end
 
 interactions.home = {
    mode = "read only",
+   tables = { "customer", "item" },
    run = function(client)
       client.db:run("customer_name", any_customer(client))
       show_promotions(client)
@@ -208,6 +210,7 @@ interactions.order_inquiry = { mode = "one read", run = function(client) client.
 -- The customer's last order, if there is one.
 interactions.order_display = {
    mode = "read only",
+   tables = { "address", "cc_xacts", "country", "customer", "item", "order_line", "orders" },
    run = function(client)
       local customer = any_customer(client)
       local known = client.db:rows("customer_check", rows.user_name(customer), rows.password(customer))

@@ -105,7 +105,7 @@ def test_gtids_that_are_missing_or_twice_are_found(stack, judged, fault):
 
 
 def test_an_applier_that_does_not_get_on_is_stuck(judged):
-    broken = judged("applier-2", {"APPLIER_TEST_DELAY_MS": "60000"})
+    broken = judged("applier-2", {"APPLIER_TEST_DELAY_MS": "300000"})
     assert broken.kind == "stuck" and "satellite-2" in str(broken), broken
 
 

@@ -54,6 +54,13 @@ const RATIO_BUCKETS: &[f64] = &[
     0.25, 0.5, 0.75, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 4.0, 8.0,
 ];
 
+/// Most commits are told of within a millisecond or two.
+const STREAM_BUCKETS: &[f64] = &[
+    0.0001, 0.0002, 0.0003, 0.0004, 0.0005, 0.0006, 0.0008, 0.001, 0.0012, 0.0015, 0.002, 0.0025,
+    0.003, 0.004, 0.005, 0.006, 0.008, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0,
+    5.0,
+];
+
 /// Registers as it makes; a clash of names is a mistake of this file, shown by its test.
 struct Maker {
     registry: Registry,
@@ -95,15 +102,13 @@ impl Maker {
         Ok(metric)
     }
 
-    fn ratio(&self, name: &str, help: &str) -> Result<Histogram, prometheus::Error> {
-        let options = HistogramOpts::new(name, help).buckets(RATIO_BUCKETS.to_vec());
-        let metric = Histogram::with_opts(options)?;
-        self.registry.register(Box::new(metric.clone()))?;
-        Ok(metric)
-    }
-
-    fn seconds(&self, name: &str, help: &str) -> Result<Histogram, prometheus::Error> {
-        let options = HistogramOpts::new(name, help).buckets(WAIT_BUCKETS.to_vec());
+    fn buckets(
+        &self,
+        name: &str,
+        help: &str,
+        buckets: &[f64],
+    ) -> Result<Histogram, prometheus::Error> {
+        let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
         let metric = Histogram::with_opts(options)?;
         self.registry.register(Box::new(metric.clone()))?;
         Ok(metric)
@@ -126,8 +131,8 @@ impl Metrics {
             wait_errors: m.counter("gtid_gate_wait_errors_total", "Reads refused because no satellite was fresh enough in time and they chose an error over the master")?,
             waits: m.counter("gtid_gate_waits_total", "Reads that had to wait because no satellite was fresh enough")?,
             hopeless_waits: m.counter("gtid_gate_hopeless_waits_total", "Reads that did not wait because no satellite could have become fresh enough in time")?,
-            wait_seconds: m.seconds("gtid_gate_wait_seconds", "How long those reads waited, in seconds")?,
-            queue_seconds: m.seconds("gtid_gate_queue_seconds", "How long statements that did not run at once waited for their turn on their server, in seconds")?,
+            wait_seconds: m.buckets("gtid_gate_wait_seconds", "How long those reads waited, in seconds", WAIT_BUCKETS)?,
+            queue_seconds: m.buckets("gtid_gate_queue_seconds", "How long statements that did not run at once waited for their turn on their server, in seconds", WAIT_BUCKETS)?,
             overloads: m.counters("gtid_gate_overloads_total", "Statements and logins refused because a server had no turn (running) or no connection (connections) in time", "limit")?,
             handed_over: m.counter("gtid_gate_handed_over_total", "Connections to servers that passed from session to session for want of more")?,
             fallbacks: m.counter("gtid_gate_fallbacks_total", "Reads and read-only transactions run on the master because no satellite could")?,
@@ -147,12 +152,12 @@ impl Metrics {
             lag_milliseconds: m.gauges("gtid_gate_lag_milliseconds", "Age of the oldest master position that the server did not have at the last look, in milliseconds")?,
             spare_reads: m.counter("gtid_gate_spare_reads_total", "Reads that the master answered from what it had to spare, because it did so sooner than satellites")?,
             spare_share: m.share("gtid_gate_spare_share", "The part of one core that reads may take from what the master has to spare")?,
-            estimates: m.ratio("gtid_gate_estimate_ratio", "Time that a query took on its server, divided by the time expected; one in sixteen is looked at")?,
+            estimates: m.buckets("gtid_gate_estimate_ratio", "Time that a query took on its server, divided by the time expected; one in sixteen is looked at", RATIO_BUCKETS)?,
             table_reads: m.counter("gtid_gate_table_reads_total", "Reads that a satellite could answer because it has all writes of their tables, though not all that they would need otherwise")?,
             table_waits: m.counters("gtid_gate_table_waits_total", "Waits for the table stream, by whether it told in time", "outcome")?,
             table_stream_up: m.gauge("gtid_gate_table_stream_up", "1 while the table stream of capture is read")?,
             table_transactions: m.counters("gtid_gate_table_transactions_total", "Transactions that the table stream told of, by what it knows of them: tables, or all", "kind")?,
-            table_stream_seconds: m.seconds("gtid_gate_table_stream_seconds", "Time from a commit on the master until the table stream told of its tables, in seconds")?,
+            table_stream_seconds: m.buckets("gtid_gate_table_stream_seconds", "Time from a commit on the master until the table stream told of its tables, in seconds", STREAM_BUCKETS)?,
             registry: m.registry,
         })
     }

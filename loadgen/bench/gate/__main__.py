@@ -13,8 +13,9 @@ import sys
 import time
 
 import containers
+import figures
 from gate import outcome, plan, settings as gate_settings, tables
-from gate.cells import OLTP, RESULTS, Cells, rows_of
+from gate.cells import OLTP, OWN, OWN_ROWS, QUIET, RESULTS, Cells, rows_of
 from gate.peers import Contender, NotHere, Peers
 from stack import Stack
 from sysbench import Sysbench, allow_many_files, say
@@ -27,6 +28,7 @@ def contenders(stack, peers, wanted):
     process = stack.docker.inspect(stack.ids["gate"])["State"]["Pid"]
     ours = {
         "direct": lambda: Contender("direct", stack.address("satellite-1"), MYSQL_PORT),
+        "master": lambda: Contender("master", stack.address("master"), MYSQL_PORT),
         **{level: lambda level=level: Contender(level, stack.address("gate"), GATE_PORT, process) for level in plan.THROUGH_GATE},
     }
     present, notes = {}, []
@@ -44,6 +46,8 @@ def load_tables(stack, sysbench, write_sysbench, settings):
     master = stack.address("master")
     for each in (sysbench, write_sysbench):
         each.run(OLTP, master, *settings.tables, "prepare")
+    write_sysbench.run(RESULTS, master, *QUIET, "prepare")
+    write_sysbench.run(OWN, master, OWN_ROWS, "prepare")
     for size in settings.sizes if "result" in settings.workloads else ():
         sysbench.run(RESULTS, master, f"--size={size}", f"--rows={rows_of(size)}", "prepare")
     stack.await_position("satellite-1", stack.position())
@@ -65,7 +69,7 @@ def warm_up(cells, present, settings):
             say(f"{notes[-1]}: {failure}")
     if settings.write_rate and settings.write_warm_up_seconds:
         say(f"warming up: {settings.write_rate} transactions/s for {settings.write_warm_up_seconds} s")
-        with cells.writing(settings.write_warm_up_seconds):
+        with cells.writing(settings.write_rate, settings.write_warm_up_seconds):
             time.sleep(settings.write_warm_up_seconds)
     return notes
 
@@ -96,7 +100,16 @@ def in_order(samples, settings):
     return {key: samples[key] for cell in plan.cells(settings) for key in ((cell, name) for name in tables.TITLES) if key in samples}
 
 
+def measure_stream(cells, settings):
+    """The medians of the rounds; nothing if it is not asked for."""
+    if not settings.stream_rate:
+        return None
+    say(f"from a commit until the gate knows its tables: {settings.stream_rate} transactions/s")
+    return figures.over_runs([cells.stream(settings.stream_rate, settings.stream_seconds) for _ in range(settings.rounds)])
+
+
 def measure(stack, settings):
+    """What tables.report takes."""
     sysbench, write_sysbench = (
         Sysbench(settings.config_file, settings.user, database) for database in (settings.database, settings.write_database)
     )
@@ -108,7 +121,7 @@ def measure(stack, settings):
         present, notes = contenders(stack, peers, settings.contenders)
         cells = Cells(stack, settings, sysbench, write_sysbench)
         notes += warm_up(cells, present, settings)
-        return outcome.medians(measure_all(cells, present, settings)), notes
+        return outcome.medians(measure_all(cells, present, settings)), notes, measure_stream(cells, settings)
 
 
 def main():

@@ -1,7 +1,7 @@
 """Which cells are measured, by whom, for how long, and in which order. Pure.
 
 A cell is a load under which all contenders are compared: workload, protocol, connections, and whether the master is written to
-meanwhile.
+meanwhile; then whether the tables that are read are those that are written, or quiet ones of the same schema.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,10 @@ START_SECONDS = 0.7  # of sysbench, and what is asked around it; guessed, for th
 LOGINS_PER_SECOND = 400  # the same
 WRITE_START_SECONDS = 3  # the same: the load under writes is started and followed to its end
 PEERS = ("proxysql", "proxysql-socket", "router")
-THROUGH_GATE = ("eventual", "strong")
+THROUGH_GATE = ("eventual", "session", "strong")
+OWN_WRITE = (*THROUGH_GATE, "master")
+ONLY_OWN_WRITE = {"session", "master"}
+QUIET = {"eventual", "strong"}
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class Cell:
     connections: int
     size: int = 0
     writes: bool = False
+    quiet: bool = False
 
     @property
     def is_head(self):
@@ -40,18 +44,29 @@ def cells(settings):
     for mode in settings.modes:
         if "result" in settings.workloads:
             found += [Cell("result", mode, connections, size) for size in settings.sizes for connections in settings.side_connections]
+    if "own-write" in settings.workloads:
+        found.append(Cell("own-write", "text", 1))
     if settings.write_rate and "point-select" in settings.workloads:
         found += [
             Cell("point-select", mode, connections, writes=True) for mode in settings.modes for connections in settings.write_connections
+        ]
+        found += [
+            Cell("point-select", mode, connections, writes=True, quiet=True)
+            for mode in settings.modes
+            for connections in settings.quiet_connections
         ]
     return found
 
 
 def contenders_of(cell, present):
     """Who is measured there, of those that are present. What a level costs is the same whatever the size of the result, so results
-    go through the gate at one level; a write load says nothing about a proxy that promises nothing."""
+    go through the gate at one level; a write load says nothing about a proxy that promises nothing. Who writes must reach the master."""
+    if cell.workload == "own-write":
+        return [name for name in present if name in OWN_WRITE]
+    if cell.quiet:
+        return [name for name in present if name in QUIET]
     left_out = {"strong"} if cell.workload == "result" else set(PEERS) if cell.writes else set()
-    return [name for name in present if name not in left_out]
+    return [name for name in present if name not in left_out | ONLY_OWN_WRITE]
 
 
 def seconds_of(cell, settings):
@@ -83,4 +98,4 @@ def estimate(settings, present):
         + cell.connections / LOGINS_PER_SECOND
         + (WRITE_START_SECONDS if cell.writes else 0)
         for _, cell, _ in schedule(settings, present)
-    )
+    ) + settings.rounds * bool(settings.stream_rate) * (settings.stream_seconds + WRITE_START_SECONDS)

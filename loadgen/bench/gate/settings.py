@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from reader import Reader
 
-CONTENDERS = ("direct", "eventual", "strong", "proxysql", "proxysql-socket", "router")
-WORKLOADS = ("point-select", "read-only", "result")
+CONTENDERS = ("direct", "eventual", "session", "strong", "master", "proxysql", "proxysql-socket", "router")
+WORKLOADS = ("point-select", "read-only", "result", "own-write")
 MODES = ("text", "prepared")
 MOST_CONNECTIONS = 1900  # the servers' max_connections is 2000, and the bench itself needs some
 MOST_BYTES = 16 << 20
@@ -27,9 +27,12 @@ class Settings:
     sizes: tuple
     write_rate: int
     write_connections: tuple
+    quiet_connections: tuple
     write_workload: str
     write_threads: int
     write_warm_up_seconds: int
+    stream_rate: int
+    stream_seconds: int
     proxysql_threads: int
     tables: tuple
     user: str
@@ -56,9 +59,12 @@ def read(environment):
         sizes=reader.numbers("BENCH_SIZES", MOST_BYTES),
         write_rate=reader.number("BENCH_WRITE_RATE", 0),
         write_connections=reader.numbers("BENCH_WRITE_CONNECTIONS", MOST_CONNECTIONS),
+        quiet_connections=reader.numbers("BENCH_QUIET_CONNECTIONS", MOST_CONNECTIONS),
         write_workload=reader.text("BENCH_WRITE_WORKLOAD"),
         write_threads=reader.number("BENCH_WRITE_THREADS", 1, MOST_CONNECTIONS),
         write_warm_up_seconds=reader.number("BENCH_WRITE_WARM_UP_SECONDS", 0),
+        stream_rate=reader.number("BENCH_STREAM_RATE", 0),
+        stream_seconds=reader.number("BENCH_STREAM_SECONDS"),
         proxysql_threads=reader.number("BENCH_PROXYSQL_THREADS", 0, 128),
         tables=(f"--tables={reader.number('BENCH_TABLES')}", f"--table-size={reader.number('BENCH_TABLE_ROWS')}"),
         user=reader.text("BENCH_USER"),

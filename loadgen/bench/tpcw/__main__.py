@@ -19,6 +19,20 @@ from tpcw import machine, page, plan, results, settings as tpcw_settings, stage,
 from tpcw.runner import Runner
 
 
+def measure_cell(up, runner, cell):
+    run = runner.measure(up, cell)
+    say(f"{up.contender.name}, {cell.mix}, {cell.clients} clients: {run['wips']:.1f} WIPS, p99 {run['p99'] or 0:.0f} ms")
+    return run
+
+
+def measure_late(up, settings, runner):
+    """With the table stream, then without."""
+    with_stream, without = plan.cells(settings, up.contender)
+    runs = [measure_cell(up, runner, with_stream)]
+    up.without_table_stream()
+    return [*runs, measure_cell(up, runner, without)]
+
+
 def measure(contender, settings, here, runner, sysbench):
     """One contender: its runs, what was checked, what its servers were set to."""
     say(f"{contender.name}: a fresh copy of the database")
@@ -28,10 +42,10 @@ def measure(contender, settings, here, runner, sysbench):
         if warm_up:
             say(f"{contender.name}: warming up for {settings.warm_up_seconds} s")
             runner.warm_up(up, warm_up)
-        runs = []
-        for cell in plan.cells(settings, contender):
-            runs.append(runner.measure(up, cell))
-            say(f"{contender.name}, {cell.mix}, {cell.clients} clients: {runs[-1]['wips']:.1f} WIPS, p99 {runs[-1]['p99'] or 0:.0f} ms")
+        if contender.kind == "lagging":
+            runs = measure_late(up, settings, runner)
+        else:
+            runs = [measure_cell(up, runner, cell) for cell in plan.cells(settings, contender)]
         return runs, up.check(sysbench), set_to
 
 
@@ -40,12 +54,15 @@ def measure_all(settings, here, sysbench):
     say(f"loading {settings.items} items, {settings.ebs} emulated browsers; about {plan.estimate(settings) / 60:.0f} minutes in all")
     database = {"items": str(settings.items), "emulated browsers": str(settings.ebs), "size": f"{stage.load(settings, sysbench)} MiB"}
     results.forget(settings.results)
-    runner, runs, checks, servers = Runner(settings, sysbench), [], {}, {}
+    runner, runs, late, checks, servers = Runner(settings, sysbench), [], {}, {}, {}
     contenders = plan.contenders(settings)
     for contender in contenders:
         found, checks[contender.name], servers[contender.name] = measure(contender, settings, here, runner, sysbench)
-        runs += found
-        everything = results.results(settings, here, database, servers, checks, runs, complete=contender == contenders[-1])
+        if contender.kind == "lagging":
+            late = dict(zip(("lagging", "blind"), found))
+        else:
+            runs += found
+        everything = results.results(settings, here, database, servers, checks, runs, complete=contender == contenders[-1], late=late)
         results.write(settings.results, everything, page.page)
     return everything
 

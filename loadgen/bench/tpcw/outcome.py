@@ -47,6 +47,23 @@ def result(runs, clients, wanted):
     return {mix: ratios(runs, mix, clients) for mix in wanted}
 
 
+def share_of_reads(run, *names):
+    """Of the `strong` reads and read-only transactions, those that the gate counted under one of these names; at most all."""
+    values = [run.get(name) for name in names] if run else [None]
+    return None if None in values or not run.get("reads") else min(1.0, sum(values) / run["reads"])
+
+
+def unwaited(run):
+    """Share of the `strong` reads that neither waited for a satellite, nor ran on the master because waiting was hopeless."""
+    share = share_of_reads(run, "waits", "hopeless")
+    return None if share is None else 1 - share
+
+
+def freshness(late):
+    """The last line's content beside the ratios. late: {lagging, blind: run}"""
+    return {f"unwaited_{name}": figures.rounded(unwaited(late.get(name))) for name in ("lagging", "blind")}
+
+
 def group_of(service):
     return GROUPS[service.rpartition("-")[0] or service]
 

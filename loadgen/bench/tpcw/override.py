@@ -8,6 +8,8 @@ import json
 
 from tpcw import memory
 
+LATE_MS = 20  # of each transaction, from the log to a late satellite
+
 DISK = '\n    tmpfs: !override ["/run:mode=0755"]\n    volumes: [/var/lib/mysql]'
 
 
@@ -15,7 +17,7 @@ def services(contender):
     """Those that are started; who is not named is not there. Native replicas need no log."""
     numbers = range(1, contender.satellites + 1)
     found = ["master"] if contender.kind == "single" else ["master", "gate", *(f"satellite-{number}" for number in numbers)]
-    if contender.kind == "multimed":
+    if contender.kind in ("multimed", "lagging"):
         found += ["kafka", "capture", *(f"applier-{number}" for number in numbers)]
     return found
 
@@ -46,6 +48,14 @@ def satellite(name, contender, settings):
     )
 
 
-def text(contender, settings, machine):
+def late(contender, table_stream):
+    """Appliers that keep each transaction for a while, and the gate without the table stream if that is what is compared."""
+    appliers = [f"applier-{number}" for number in range(1, contender.satellites + 1)]
+    found = "".join(f'  {name}:\n    environment: {{APPLIER_TEST_DELAY_MS: "{LATE_MS}"}}\n' for name in appliers)
+    return found if table_stream else found + '  gate:\n    environment: {GATE_TABLE_STREAM: ""}\n'
+
+
+def text(contender, settings, machine, table_stream=True):
     satellites = [satellite(name, contender, settings) for name in servers(contender)[1:]]
-    return "services:\n" + master(contender, settings, machine) + "".join(satellites)
+    lateness = late(contender, table_stream) if contender.kind == "lagging" else ""
+    return "services:\n" + master(contender, settings, machine) + "".join(satellites) + lateness

@@ -207,6 +207,11 @@ def times(results):
     return section("Lag, waits and CPU over time", side_by_side([drawing for run in runs for drawing in over_time(run)])) if runs else ""
 
 
+def freshness(results):
+    rows = tables.freshness_rows(results["late"])
+    return section("Strong reads of late satellites", table(("reads wait", *tables.FRESHNESS), rows)) if rows else ""
+
+
 def checks(results):
     return section("Checked after each contender", texts({name: "; ".join(found) for name, found in results["checks"].items()}))
 
@@ -230,7 +235,7 @@ def page(results):
     )
     body = [element("h1", "TPC-W on one MySQL, on native replicas, and on Multimed"), incomplete, paragraph(about), verdict(results)]
     body += [of_mix(results, mix) for mix in outcome.mixes(results["runs"])]
-    body += [times(results), checks(results), section("Machine", texts(results["machine"])), all_settings(results)]
+    body += [freshness(results), times(results), checks(results), section("Machine", texts(results["machine"])), all_settings(results)]
     head = (
         '<meta charset="utf-8" /><meta name="viewport" content="width=device-width, initial-scale=1" />'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\" />"

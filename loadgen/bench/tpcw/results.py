@@ -7,7 +7,8 @@ In:  settings, runs, what was checked, what the machine is. Out: results: plain 
      servers        {contender: {server: {name: text}}}
      checks         {contender: [sentences]}
      runs           see runner.run_of: milliseconds, CPU milliseconds an interaction, counts a second
-     ratios, verdict, why   see outcome.py
+     late           {lagging, blind: run}: with late satellites, with the table stream and without
+     ratios, freshness, verdict, why   see outcome.py
 Must never: write a password; settings are those that settings.py names, without files and accounts.
 """
 
@@ -38,6 +39,11 @@ RUN = (
     "waits",
     "waited",
     "fallbacks",
+    "reads",
+    "hopeless",
+    "table_reads",
+    "table_waits",
+    "table_gave_up",
     "lag_ms_p50",
     "lag_ms_max",
 )
@@ -56,7 +62,7 @@ def shown_settings(settings):
     return {name.replace("_", " "): value or "-" for name, value in {**own, **sizes}.items()}
 
 
-def results(settings, machine, database, servers, checks, runs, complete):
+def results(settings, machine, database, servers, checks, runs, complete, late=None):
     """machine: machine.facts; cores of the servers are counted by the caller."""
     clients = settings.head_clients
     return {
@@ -68,6 +74,8 @@ def results(settings, machine, database, servers, checks, runs, complete):
         "servers": servers,
         "checks": checks,
         "runs": runs,
+        "late": late or {},
+        "freshness": outcome.freshness(late or {}),
         "ratios": outcome.result(runs, clients, settings.mixes),
         "verdict": outcome.verdict(runs, clients),
         "why": outcome.why(runs, clients, machine["core_count"]),

@@ -15,7 +15,16 @@ import stack as stacks
 
 HTTP_SECONDS = 2
 SILENT = (OSError, http.client.HTTPException, ValueError)  # how a gate that is starting, or has no CPU, shows itself
-COUNTERS = {"waits": "gtid_gate_waits_total", "waited": "gtid_gate_wait_seconds_sum", "fallbacks": "gtid_gate_fallbacks_total"}
+COUNTERS = {
+    "waits": "gtid_gate_waits_total",
+    "waited": "gtid_gate_wait_seconds_sum",
+    "fallbacks": "gtid_gate_fallbacks_total",
+    "reads": 'gtid_gate_reads_by_level_total{level="strong"}',
+    "hopeless": "gtid_gate_hopeless_waits_total",
+    "table_reads": "gtid_gate_table_reads_total",
+    "table_waits": "gtid_gate_table_waits_total",
+    "table_gave_up": 'gtid_gate_table_waits_total{outcome="gave_up"}',
+}
 
 
 def get(address, path):
@@ -65,7 +74,7 @@ def growth(before, after, name):
 
 
 def between(before, after):
-    """{cpu: {service: cores}, waits, waited (seconds of waiting), fallbacks: a second; lag_ms, lag_transactions: {satellite: at the end}}"""
+    """{cpu: {service: cores}, those of COUNTERS (waited: seconds of waiting): a second; lag_ms, lag_transactions: {satellite: at the end}}"""
     seconds = after["time"] - before["time"]
     gate = after["gate"] or {}
     return {

@@ -10,7 +10,7 @@ import process
 from reader import Reader
 from tpcw import memory
 
-CONTENDERS = ("single", "replicas", "multimed")
+CONTENDERS = ("single", "replicas", "multimed", "lagging")
 MIXES = ("browsing", "shopping", "ordering")  # those that write least first
 DATA = ("memory", "disk")
 PROTOCOLS = ("prepared", "text")

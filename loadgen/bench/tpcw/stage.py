@@ -97,6 +97,7 @@ def lay_out(contender, settings, machine):
         env={**os.environ, "LAYOUT_CPUS": settings.cpus, "SATELLITES": str(max(1, contender.satellites))},
     )
     own.write_text(override.text(contender, settings, machine))
+    return own
 
 
 def await_true(what, is_so):
@@ -170,10 +171,10 @@ class Stage:
     """A contender that serves. door: (host, port) for its clients."""
 
     def __init__(self, contender, settings, machine):
-        self.contender, self._settings = contender, settings
+        self.contender, self._settings, self._machine = contender, settings, machine
         self._servers = override.servers(contender)
         take_down()
-        lay_out(contender, settings, machine)
+        self._own = lay_out(contender, settings, machine)
         copy("fresh")
         compose("up", "-d", "--no-build", "--quiet-pull", *override.services(contender))
         await_serving(contender)
@@ -184,13 +185,26 @@ class Stage:
             self.stack.sql(server, f"SET GLOBAL max_prepared_stmt_count = {STATEMENTS}")
         if contender.kind == "replicas":
             replicate(self.stack, self._servers[1:])
-        if contender.kind == "multimed":
+        if contender.kind in ("multimed", "lagging"):
             # A transaction between the clones and the log's beginning would be in neither: satellites would begin anew.
             await_true("capture has begun", lambda: captured(self.stack) >= self.stack.position())
-        self.door = (self.stack.address("gate"), GATE_PORT) if contender.satellites else (self.stack.address("master"), MYSQL_PORT)
         self.stack.sql("master", HELLO)
         self._catch_up()
-        self.watcher = Watcher(self.stack, override.services(contender))
+        self._find_door()
+
+    def _find_door(self):
+        stack, behind_gate = self.stack, self.contender.satellites
+        self.door = (stack.address("gate"), GATE_PORT) if behind_gate else (stack.address("master"), MYSQL_PORT)
+        self.watcher = Watcher(stack, override.services(self.contender))
+
+    def without_table_stream(self):
+        """The same satellites behind a gate that does not know who wrote what."""
+        self._own.write_text(override.text(self.contender, self._settings, self._machine, table_stream=False))
+        compose("up", "-d", "--no-build", "--no-deps", "gate")
+        await_serving(self.contender)
+        self.stack.close()
+        self.stack = Stack(self._servers)
+        self._find_door()
 
     def _catch_up(self):
         target = self.stack.position()
@@ -203,7 +217,7 @@ class Stage:
         sysbench.run(TPCW, host, *self._settings.scale, "--satellites=off", "check")
         found = ["the database is consistent (tpcw.lua check)"]
         self._catch_up()
-        if self.contender.kind == "multimed":
+        if self.contender.kind in ("multimed", "lagging"):
             said(ROOT / "mysql-satellite" / "verify")
             found.append("the log has every GTID once and in order, and every satellite equals the master at one GTID set (verify)")
         if self.contender.kind == "replicas":

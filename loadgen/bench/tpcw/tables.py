@@ -42,6 +42,34 @@ def ratios_table(content):
     return figures.columns(rows)
 
 
+FRESHNESS = ("reads/s", "did not wait %", "by their tables %", "waited for the stream %", "in vain %", "WIPS", "lag p50 ms")
+GATE_SHARES = ("table_reads", "table_waits", "table_gave_up")
+LATE = {"lagging": "for the writers of their tables", "blind": "for all that the master has"}
+
+
+def freshness_rows(late):
+    """A row for each run with late satellites: what reads wait for, then FRESHNESS."""
+    found = []
+    for name in (each for each in LATE if each in late):
+        run = late[name]
+        shares = (outcome.unwaited(run), *(outcome.share_of_reads(run, each) for each in GATE_SHARES))
+        found.append(
+            (
+                LATE[name],
+                figures.shown(run["reads"]),
+                *(figures.shown(figures.product(share, 100), 1) for share in shares),
+                figures.shown(run["wips"], 1),
+                figures.shown(run["lag_ms_p50"]),
+            )
+        )
+    return found
+
+
+def freshness_table(late):
+    rows = freshness_rows(late)
+    return figures.columns([("strong reads of late satellites wait", *FRESHNESS), *((f"  {row[0]}", *row[1:]) for row in rows)])
+
+
 def words(results):
     found = [f"{mix}: {' '.join(sentences)}" for mix, sentences in results["verdict"].items()]
     return found + [results["why"]] if results["why"] else found
@@ -50,5 +78,6 @@ def words(results):
 def report(results):
     """The last line is one line of JSON."""
     parts = [runs_table(results["runs"], mix) for mix in outcome.mixes(results["runs"])]
+    parts += [freshness_table(results["late"])] if results["late"] else []
     parts += [ratios_table(results["ratios"]), words(results)]
-    return "\n\n".join(["\n".join(part) for part in parts] + [figures.last_line(results["ratios"])])
+    return "\n\n".join(["\n".join(part) for part in parts] + [figures.last_line({**results["ratios"], **results["freshness"]})])

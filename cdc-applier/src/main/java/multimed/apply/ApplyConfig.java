@@ -11,7 +11,7 @@ import multimed.process.Settings;
  * @param workers sessions that execute transactions at the same time; with 1 all is done on one session
  * @param ddlReaderWaitMs how long a change waits for locks that readers hold before their connections are ended
  * @param rebuildFile where the satellite's supervisor looks for the GTID set that its next donor must contain
- * @param testDelayMs test only: sleep before each transaction
+ * @param testDelayMs test only: no transaction is applied sooner after it was written to the log
  * @param testSkipRowEvery test only: leave out every nth row change; 0 for none
  */
 record ApplyConfig(

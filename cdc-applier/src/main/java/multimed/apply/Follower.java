@@ -171,14 +171,14 @@ final class Follower implements AutoCloseable {
             brokenSince = System.nanoTime();
             ApplyLoop.LOG.warn("event=log-broken {} next=wait-for-a-new-epoch", broken.getMessage());
         } else if (event instanceof LogEvent.Part part) {
-            part(part);
+            part(part, record.timestamp());
         } else if (event instanceof LogEvent.Abandoned abandoned && abandoned.gtid().equals(inHand)) {
             writer.abandon();
             inHand = null;
         }
     }
 
-    private void part(LogEvent.Part part) throws SQLException, ApplyFailure, InterruptedException {
+    private void part(LogEvent.Part part, long loggedAt) throws SQLException, ApplyFailure, InterruptedException {
         long sinceParent = part.first() ? clock.sinceCommitParent(part.record()) : 0;
         if (!gaps.wants(part)) {
             if (part.last()) {
@@ -191,6 +191,7 @@ final class Follower implements AutoCloseable {
             throw Divergence.at(part.gtid(), Divergence.Reason.REBUILD_RECORD,
                     "log says: " + part.record().getRebuild().getReason());
         }
+        delayForTests(part, loggedAt);
         write(part, sinceParent);
         metrics.part(part);
         if (part.last()) {
@@ -200,7 +201,6 @@ final class Follower implements AutoCloseable {
 
     private void write(LogEvent.Part part, long sinceParent) throws SQLException, ApplyFailure, InterruptedException {
         inHand = part.gtid();
-        delayForTests(part);
         if (canRunInParallel(part)) {
             writer.flush();
             pipeline.submit(part, sinceParent);
@@ -223,10 +223,15 @@ final class Follower implements AutoCloseable {
         }
     }
 
-    private void delayForTests(LogEvent.Part part) throws SQLException, ApplyFailure, InterruptedException {
-        if (config.testDelayMs() > 0 && part.first()) {
-            finish();
-            TimeUnit.MILLISECONDS.sleep(config.testDelayMs());
+    /** A delay line: it makes transactions late, not slow. Who is later than that already, does not wait. */
+    private void delayForTests(LogEvent.Part part, long loggedAt) throws SQLException, ApplyFailure, InterruptedException {
+        if (config.testDelayMs() == 0 || !part.first()) {
+            return;
+        }
+        long early = loggedAt + config.testDelayMs() - System.currentTimeMillis();
+        if (early > 0) {
+            writer.flush();
+            TimeUnit.MILLISECONDS.sleep(early);
         }
     }
 
