@@ -139,13 +139,13 @@ func scan(answer *sql.Rows, number int) (server string, seen []Observation, err 
 }
 
 func missing(seen []Observation, q question, register, number int) (absent []Observation) {
-	for _, name := range q.cells {
+	for _, w := range q.cells {
 		there := false
 		for _, o := range seen {
-			there = there || o.Cell == name && o.Register == register
+			there = there || o.Cell == w.cell && o.Register == register+w.after
 		}
 		if !there {
-			absent = append(absent, Observation{number, register, name, Missing})
+			absent = append(absent, Observation{number, register + w.after, w.cell, Missing})
 		}
 	}
 	return absent

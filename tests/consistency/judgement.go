@@ -16,6 +16,7 @@ type Summary struct {
 	Answers      map[string]int `json:"answers"`       // views by the server that answered them
 	CheckAnswers map[string]int `json:"check_answers"` // the same, of the views that count as checks
 	Kinds        map[string]int `json:"kinds"`
+	ChecksAbout  map[string]int `json:"checks_about"` // by what was asked for: a table, several, a view, the child of a foreign key
 	Writes       int            `json:"writes"`
 	Unknown      int            `json:"unknown"` // writes whose acknowledgement was lost
 	Errors       map[string]int `json:"errors"`
@@ -27,7 +28,7 @@ type Summary struct {
 // Summarize counts. violations is what Check found in the same history.
 func Summarize(h History, violations []Violation) Summary {
 	s := Summary{Views: len(h.Views), Violations: map[string]int{}, Answers: map[string]int{}, CheckAnswers: map[string]int{},
-		Kinds: map[string]int{}, Errors: map[string]int{}, Faults: map[string]int{}}
+		Kinds: map[string]int{}, ChecksAbout: map[string]int{}, Errors: map[string]int{}, Faults: map[string]int{}}
 	for _, name := range properties {
 		s.Violations[name] = 0
 	}
@@ -46,6 +47,9 @@ func Summarize(h History, violations []Violation) Summary {
 		s.Kinds[v.Kind]++
 		if isCheck(v, p, registers) {
 			s.Checks++
+			for _, about := range distinct(v.About) {
+				s.ChecksAbout[about]++
+			}
 			s.CheckAnswers[server]++
 		}
 	})

@@ -146,7 +146,7 @@ func await(s settings, r *recorder, faultsOver <-chan struct{}) {
 			fmt.Printf("%v: %d writes, %d views, %d errors\n", time.Duration(r.now()).Round(time.Second), writes, views, failures)
 		}
 		if over && long {
-			if s.enough(Summarize(r.history(), nil)) {
+			if h := r.history(); s.found(h) || s.until == "" && s.enough(Summarize(h, nil)) {
 				return
 			}
 		}
@@ -163,12 +163,8 @@ func lastLook(l layout, r *recorder, sources map[string]string) error {
 		defer c.close()
 		connection := r.newConnection()
 		for id := 0; id < l.registers(); id++ {
-			q := askTriple
-			if l.isSingle(id) {
-				q = askSingle
-			}
 			v := View{Client: name, Connection: connection, Kind: "last look", Arrived: r.now()}
-			server, seen, err := c.ask(context.Background(), q, id, 0, false)
+			server, seen, err := c.ask(context.Background(), l.whole(id), l.argument(id), 0, false)
 			if err != nil {
 				return err
 			}
