@@ -151,6 +151,8 @@ func missing(seen []Observation, q question, register, number int) (absent []Obs
 	return absent
 }
 
+const kindLost = "connection lost"
+
 // kindOf names an error by what a client could tell from it.
 func kindOf(err error) string {
 	var answered *mysql.MySQLError
@@ -160,7 +162,7 @@ func kindOf(err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "no answer"
 	default:
-		return "connection lost"
+		return kindLost
 	}
 }
 

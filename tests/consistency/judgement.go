@@ -72,17 +72,25 @@ func Summarize(h History, violations []Violation) Summary {
 	return s
 }
 
-// Allowed: only a read-only transaction whose server was killed under it may get an error, and only a clean one,
-// that is an error packet of MySQL's protocol.
+// Allowed: a read-only transaction whose server was killed under it may get an error, and only a clean one, that is an error
+// packet of MySQL's protocol. And whoever is connected to the gate may lose the connection when the gate is killed.
 func Allowed(f Failure, faults []Fault) bool {
+	if f.Kind == kindLost && !strings.HasSuffix(f.Client, direct) {
+		return during(f, faults, faultKillGate, "gate")
+	}
 	if f.Step != stepLaterRead && f.Step != stepCommit {
 		return false
 	}
 	if !strings.HasPrefix(f.Kind, "mysql ") || f.Server == "" {
 		return false
 	}
+	return during(f, faults, faultKillServer, f.Server)
+}
+
+// during: whether it came while this was done.
+func during(f Failure, faults []Fault, kind, target string) bool {
 	for _, each := range faults {
-		if each.Kind == faultKillServer && each.Target == f.Server && each.Begun <= f.At && (each.Ended == Never || each.Ended >= f.Since) {
+		if each.Kind == kind && each.Target == target && each.Begun <= f.At && (each.Ended == Never || each.Ended >= f.Since) {
 			return true
 		}
 	}
@@ -92,6 +100,7 @@ func Allowed(f Failure, faults []Fault) bool {
 const (
 	faultKillServer = "kill-mysqld"  // ends a MySQL server; lasts until it is gone
 	faultSlow       = "slow-applier" // stops an applier for a moment
+	faultKillGate   = "kill-gate"    // lasts until the gate serves again
 )
 
 func distinct(names []string) []string {

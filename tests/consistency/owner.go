@@ -36,7 +36,7 @@ func (o *owner) write(c *client, connection int) (Write, error) {
 	if o.layout.isGroup(registers[0]) {
 		registers = o.layout.members(registers[0], o.random)
 	}
-	rolledBack := !o.layout.isSingle(registers[0]) && o.random.Intn(10) == 0
+	rolledBack := o.layout.mayRollBack(registers[0]) && o.random.Intn(10) == 0
 	parts := o.raised(registers, rolledBack)
 	t := task{o, c, connection, o.random.Intn(2) == 0, Write{Register: parts[0].Register, Value: parts[0].Value, Writer: o.name,
 		Connection: connection, Acked: Never, RolledBack: rolledBack, With: parts[1:]}}

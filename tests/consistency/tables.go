@@ -47,6 +47,9 @@ func (l layout) argument(register int) int {
 	return register - (register-l.groups0())%groupTables
 }
 
+// mayRollBack: singles have no transaction, and the rows of a family have no room for what marks a value that nobody may see.
+func (l layout) mayRollBack(register int) bool { return l.isTriple(register) || l.isGroup(register) }
+
 // create makes the tables anew, every register at 0; last the one that tells the run.
 func (l layout) create(ctx context.Context, c *client, run int64) error {
 	statements := []string{
