@@ -42,9 +42,9 @@ class Faults:
     # --- slowing ------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def slowing(self, shortest=0.05, longest=0.5):
+    def slowing(self, stopped=(0.05, 0.5), between=(0.3, 1.8)):
         """Appliers stopped for 50 to 500 ms each, or so, one after the other, for as long as the context lasts."""
-        how = (shortest, longest)
+        how = (stopped, between)
         threads = [threading.Thread(target=self._slow, args=(service, random.Random(self.random.random()), how)) for service in APPLIERS]
         for thread in threads:
             thread.start()
@@ -58,14 +58,15 @@ class Faults:
 
     def _slow(self, service, choose, how):
         process = None
+        stopped, between = how
         try:
-            while not self.over.wait(choose.uniform(0.3, 1.8)):
+            while not self.over.wait(choose.uniform(*between)):
                 process = process or open_process(service)
                 if process is None:
                     continue
                 try:
                     with self.told("slow-applier", service):
-                        self._stop_for(process, choose.uniform(*how))
+                        self._stop_for(process, choose.uniform(*stopped))
                     self.slowed += 1
                 except ProcessLookupError:
                     os.close(process)

@@ -63,14 +63,14 @@ func (l layout) pickOfGroup(register int, random *rand.Rand) question {
 	return choice[random.Intn(len(choice))]
 }
 
-// members: which registers of a group a transaction changes: one to three, or at times all.
-func (l layout) members(first int, random *rand.Rand) (registers []int) {
-	many := 1 + random.Intn(3)
+// members: which registers of a group a transaction changes: one to three, or at times all. Half of the tables rest in a season.
+func (l layout) members(first, season int, random *rand.Rand) (registers []int) {
+	many, among := 1+random.Intn(groupTables/2), groupTables/2
 	if random.Intn(10) == 0 {
-		many = groupTables
+		many, among = groupTables, groupTables
 	}
-	for _, t := range random.Perm(groupTables)[:many] {
-		registers = append(registers, first+t)
+	for _, t := range random.Perm(among)[:many] {
+		registers = append(registers, first+(t+season)%groupTables)
 	}
 	return registers
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"math/rand"
+	"time"
 )
 
 type owner struct {
@@ -32,9 +33,10 @@ func (o *owner) write(c *client, connection int) (Write, error) {
 	if o.values == nil {
 		o.values = map[int]int64{}
 	}
-	registers := []int{o.own[o.random.Intn(len(o.own))]}
+	season := int(time.Duration(o.registry.now()) / seasonLasts)
+	registers := []int{o.choose(season)}
 	if o.layout.isGroup(registers[0]) {
-		registers = o.layout.members(registers[0], o.random)
+		registers = o.layout.members(registers[0], season, o.random)
 	}
 	rolledBack := o.layout.mayRollBack(registers[0]) && o.random.Intn(10) == 0
 	parts := o.raised(registers, rolledBack)
@@ -47,6 +49,22 @@ func (o *owner) write(c *client, connection int) (Write, error) {
 	}
 	o.record(t.one, parts)
 	return t.one, err
+}
+
+// Which tables are written changes with time, and others rest: a read of these need not wait.
+const seasonLasts = 1500 * time.Millisecond
+
+// choose is one of the owner's; most of the time of the kind of the season, if there is one.
+func (o *owner) choose(season int) int {
+	l := o.layout
+	kinds := []func(int) bool{l.isGroup, l.isSingle, l.isFamily, l.isTriple}
+	ofSeason := kinds[season%len(kinds)]
+	for range o.own {
+		if id := o.own[o.random.Intn(len(o.own))]; ofSeason(id) {
+			return id
+		}
+	}
+	return o.own[o.random.Intn(len(o.own))]
 }
 
 // raised: the registers' next values; negative, if nobody may ever see them.

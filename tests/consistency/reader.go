@@ -85,8 +85,14 @@ func (r *reader) failed(f Failure, err error) {
 	}
 }
 
+// One view in so many is of any register: most likely of tables that nobody has just written.
+const lookElsewhereOneIn = 4
+
 // look asks for one view of this level.
 func (r *reader) look(register int, level Level) {
+	if r.random.Intn(lookElsewhereOneIn) == 0 {
+		register = r.random.Intn(r.layout.registers())
+	}
 	hint, ok := r.promise(level)
 	if !ok {
 		return

@@ -60,7 +60,7 @@ func TestRegistersOfAGroupLieInItsTables(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	for unit := l.groups0(); unit < l.units(); unit++ {
 		first := l.first(unit)
-		for _, register := range l.members(first, random) {
+		for _, register := range l.members(first, unit, random) {
 			if l.argument(register) != first || register-first != l.table(register) || !l.isGroup(register) {
 				t.Errorf("register %d of the group that begins with %d", register, first)
 			}
