@@ -64,11 +64,14 @@ func run(s settings) (History, error) {
 	}
 	fmt.Println("ready")
 	r := newRecorder(s.servers)
-	faultsOver := make(chan struct{})
+	begin, faultsOver := make(chan struct{}), make(chan struct{})
 	if s.faults {
-		go followFaults(os.Stdin, r, faultsOver)
+		go followFaults(os.Stdin, r, begin, faultsOver)
 	} else {
 		close(faultsOver)
+	}
+	if s.wait {
+		<-begin
 	}
 	load(s, r, direct, gate, faultsOver)
 	if err := lastLook(s.layout, r, map[string]string{"last look, master": direct, "last look, gate": gate}); err != nil {

@@ -23,7 +23,7 @@ type settings struct {
 	duration, limit                        time.Duration
 	seed                                   int64
 	servers                                map[string]string
-	faults                                 bool
+	faults, wait                           bool
 	until, report                          string
 }
 
@@ -68,6 +68,7 @@ func readSettings(arguments []string, messages io.Writer) (settings, []string) {
 	f.Int64Var(&s.seed, "seed", 0, "seed of the clients' choices; 0 takes the clock")
 	f.Var(named(s.servers), "server", "ADDRESS=NAME of a MySQL server by its hardware address, 12 digits; repeatable")
 	f.BoolVar(&s.faults, "faults", false, "read faults from standard input, and go on until it says over")
+	f.BoolVar(&s.wait, "wait", false, "with the tables made, begin only when standard input says go")
 	f.StringVar(&s.report, "report", "", "file for the summary as JSON")
 	if err := f.Parse(arguments); err != nil {
 		return s, []string{err.Error()}
@@ -139,6 +140,9 @@ func check(s settings, rest []string) (mistakes []string) {
 	}
 	if len(s.levels) > 0 && s.layout.units() < s.owners() {
 		mistakes = append(mistakes, fmt.Sprintf("-singles, -triples, -families and -groups together must be at least %d: writers, and readers at level session", s.owners()))
+	}
+	if s.wait && !s.faults {
+		mistakes = append(mistakes, "-wait needs -faults")
 	}
 	if s.limit < s.duration {
 		mistakes = append(mistakes, "-limit must not be below -duration")

@@ -171,10 +171,12 @@ def test_a_gate_that_breaks_one_promise_is_caught(stack, broken_gate, binary, se
     is_caught(stack, binary, seed, capsys, broken, levels, violation)
 
 
-def is_caught(stack, binary, seed, capsys, broken, levels, violation):
-    with Run(
-        stack, binary, f"broken-{broken}", seed=seed, levels=",".join(levels), until=violation, checks=300, duration="1s", limit="60s"
-    ) as run:
+def is_caught(stack, binary, seed, capsys, broken, levels, violation, before_load=None):
+    bounds = {"until": violation, "checks": 300, "duration": "1s", "limit": "60s"}
+    with Run(stack, binary, f"broken-{broken}", seed=seed, levels=",".join(levels), wait="true", **bounds) as run:
+        if before_load:
+            before_load()
+        run.tell("go")
         faults = Faults(stack, run, seed)
         with faults.slowing():
             run.finish(deadline_s=90)
@@ -189,17 +191,22 @@ def cascades_are_hidden(stack):
 
 
 @pytest.fixture
-def silent_capture(stack):
-    """Its table stream leaves every fifth transaction out."""
-    stack.recreate("capture", CAPTURE_TEST_FAULT="untold:5")
-    yield
+def silence_capture(stack):
+    """silence_capture(): from then on its table stream leaves every fifth transaction out."""
+
+    def silence():
+        stack.recreate("capture", CAPTURE_TEST_FAULT="untold:5")
+        wait_for(lambda: stack.metrics().total("gtid_gate_table_stream_up") == 1, 60, "the table stream")
+
+    yield silence
     stack.recreate("capture")
 
 
-def test_what_the_table_stream_does_not_tell_counts_as_having_written_everything(stack, silent_capture, broken_gate, binary, seed, capsys):
+def test_what_the_table_stream_does_not_tell_counts_as_having_written_everything(stack, silence_capture, broken_gate, binary, seed, capsys):
     stack.await_satellites()
     broken_gate("holes")
-    is_caught(stack, binary, seed, capsys, "holes", ("strong",), "stale")
+    # Only once the tables are there: a gate that was not told of a definition goes by no catalog at all.
+    is_caught(stack, binary, seed, capsys, "holes", ("strong",), "stale", before_load=silence_capture)
     broken_gate("")
     stack.await_satellites()
     with Run(stack, binary, "untold", seed=seed, checks=500, duration="5s", limit="60s") as run:
