@@ -18,7 +18,7 @@ const (
 )
 
 // askRun: the tables of which run are there? It is written last.
-var askRun = question{Level{Kind: eventual}.hint() + "SELECT RIGHT(UUID(), 12), 'run', id, v FROM cons_run", []string{"run"}}
+var askRun = question{Level{Kind: eventual}.hint() + selecting + "'run', id, v FROM cons_run", "one table", "cons_run", cells("run")}
 
 var errNotYet = errors.New("the tables of this run are not there yet")
 

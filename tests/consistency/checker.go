@@ -48,6 +48,7 @@ func Check(h History) []Violation {
 		}
 		found = append(found, checkLevel(v, p, registers)...)
 		found = append(found, checkSnapshot(v)...)
+		found = append(found, checkTogether(v, registers)...)
 		found = append(found, checkOrder(v, registers)...)
 		found = append(found, checkInvented(v, registers)...)
 	})
@@ -87,6 +88,21 @@ func checkSnapshot(v View) (found []Violation) {
 		done[o.Register] = true
 		found = append(found, Violation{property, v, o.Register, f.Value, o.Value,
 			fmt.Sprintf("cell %s of statement %d against cell %s of statement %d", f.Cell, f.Statement, o.Cell, o.Statement)})
+	}
+	return found
+}
+
+// checkTogether: a view that shows what a transaction did to one register shows what it did to the others.
+func checkTogether(v View, registers map[int]*register) (found []Violation) {
+	low := lowest(v)
+	for id, value := range low {
+		w, _ := registers[id].written(value)
+		for _, p := range w.With {
+			if got, shown := low[p.Register]; shown && got < p.Value && !w.RolledBack {
+				found = append(found, Violation{torn, v, p.Register, p.Value, got,
+					fmt.Sprintf("the same transaction wrote register %d = %d, which is visible", id, value)})
+			}
+		}
 	}
 	return found
 }

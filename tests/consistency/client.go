@@ -139,17 +139,19 @@ func scan(answer *sql.Rows, number int) (server string, seen []Observation, err 
 }
 
 func missing(seen []Observation, q question, register, number int) (absent []Observation) {
-	for _, name := range q.cells {
+	for _, w := range q.cells {
 		there := false
 		for _, o := range seen {
-			there = there || o.Cell == name && o.Register == register
+			there = there || o.Cell == w.cell && o.Register == register+w.after
 		}
 		if !there {
-			absent = append(absent, Observation{number, register, name, Missing})
+			absent = append(absent, Observation{number, register + w.after, w.cell, Missing})
 		}
 	}
 	return absent
 }
+
+const kindLost = "connection lost"
 
 // kindOf names an error by what a client could tell from it.
 func kindOf(err error) string {
@@ -160,7 +162,7 @@ func kindOf(err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "no answer"
 	default:
-		return "connection lost"
+		return kindLost
 	}
 }
 

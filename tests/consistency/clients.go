@@ -52,8 +52,11 @@ func (s settings) reader(i int, r *recorder, gate string, probes <-chan probe) *
 	return made
 }
 
-func (s settings) writer(i int, r *recorder, direct, gate string, probes chan<- probe) *writer {
-	name, source := fmt.Sprintf("writer-%d-direct", i), direct
+// direct: how the names of those end that go to the master itself.
+const direct = "-direct"
+
+func (s settings) writer(i int, r *recorder, master, gate string, probes chan<- probe) *writer {
+	name, source := fmt.Sprintf("writer-%d%s", i, direct), master
 	if i%2 == 1 {
 		name, source = fmt.Sprintf("writer-%d-gate", i), gate
 	}

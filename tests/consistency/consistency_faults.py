@@ -24,6 +24,7 @@ class Faults:
         self.stack, self.run, self.random = stack, run, random.Random(seed)
         self.over = threading.Event()
         self.slowed = 0
+        self.table_reads_before = -table_reads(stack)
         self.errors = []
 
     @contextlib.contextmanager
@@ -34,12 +35,17 @@ class Faults:
         finally:
             self.run.tell(f"end {kind} {target}")
 
+    def table_reads(self):
+        """Reads since the beginning that a satellite answered because it had the writers of their tables, though not all else."""
+        return int(self.table_reads_before + table_reads(self.stack))
+
     # --- slowing ------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def slowing(self):
-        """Appliers stopped for 50 to 500 ms each, one after the other, for as long as the context lasts."""
-        threads = [threading.Thread(target=self._slow, args=(service, random.Random(self.random.random()))) for service in APPLIERS]
+    def slowing(self, stopped=(0.05, 0.5), between=(0.3, 1.8)):
+        """Appliers stopped for 50 to 500 ms each, or so, one after the other, for as long as the context lasts."""
+        how = (stopped, between)
+        threads = [threading.Thread(target=self._slow, args=(service, random.Random(self.random.random()), how)) for service in APPLIERS]
         for thread in threads:
             thread.start()
         try:
@@ -50,16 +56,17 @@ class Faults:
                 thread.join()
         assert not self.errors, self.errors
 
-    def _slow(self, service, choose):
+    def _slow(self, service, choose, how):
         process = None
+        stopped, between = how
         try:
-            while not self.over.wait(choose.uniform(0.3, 1.8)):
+            while not self.over.wait(choose.uniform(*between)):
                 process = process or open_process(service)
                 if process is None:
                     continue
                 try:
                     with self.told("slow-applier", service):
-                        self._stop_for(process, choose.uniform(0.05, 0.5))
+                        self._stop_for(process, choose.uniform(*stopped))
                     self.slowed += 1
                 except ProcessLookupError:
                     os.close(process)
@@ -93,6 +100,20 @@ class Faults:
             containers.kill(service, "java")
         self.caught_up()
 
+    def kill_kafka(self):
+        with self.told("kill-kafka", "kafka"):
+            containers.kill("kafka", "java")
+        self.caught_up()
+
+    def kill_gate(self):
+        """kill -9; until it serves from all satellites. What it has counted goes with it."""
+        before = containers.first_process("gate")
+        with self.told("kill-gate", "gate"):
+            self.table_reads_before += table_reads(self.stack)
+            containers.kill("gate", "gtid-gate")
+            wait_for(lambda: containers.first_process("gate") != before, 60, "the gate to be restarted by its policy")
+            wait_for(lambda: all(self.fit(service) for service in self.stack.satellites), 60, "the gate to serve")
+
     def restart_container(self, service):
         with self.told("restart-container", service):
             containers.compose("restart", "-t", "0", service)
@@ -112,6 +133,10 @@ class Faults:
     def breathe(self):
         """A second or two of undisturbed service between two kills."""
         self.over.wait(self.random.uniform(1, 2))
+
+
+def table_reads(stack):
+    return stack.metrics().total("gtid_gate_table_reads_total")
 
 
 def open_process(service):

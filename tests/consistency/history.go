@@ -21,8 +21,9 @@ func (i Instant) String() string {
 	return fmt.Sprintf("%.3fms", float64(i)/1e6)
 }
 
-// Write is one transaction that sets every cell of one register to Value. Values of a register rise, and one writer
-// owns it, so its writes are ordered: the next is sent only after the one before has ended, well or badly.
+// Write is what one transaction does to one register: it sets every cell to Value. Values of a register rise, and one writer
+// owns it, so its writes are ordered: the next is sent only after the one before has ended, well or badly. A transaction that
+// writes several registers is a Write for each.
 type Write struct {
 	Register   int
 	Value      int64
@@ -31,6 +32,13 @@ type Write struct {
 	Sent       Instant // before the statement that could commit it was sent
 	Acked      Instant // after the commit was acknowledged; Never: lost, so its outcome is unknown
 	RolledBack bool    // rolled back on purpose: nobody may ever see it
+	With       []Part  // what the same transaction does to others
+}
+
+// Part is what a transaction does to another register.
+type Part struct {
+	Register int
+	Value    int64
 }
 
 // Missing is the value of a cell whose row was not there.
@@ -49,6 +57,7 @@ type View struct {
 	Client     string
 	Connection int // unique over the run: a client that reconnects begins a new one
 	Kind       string
+	About      []string // what kinds of questions were asked
 	Level      Level
 	Arrived    Instant // before the request was sent that takes its snapshot
 	Answered   Instant // after its last row was received

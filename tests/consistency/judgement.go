@@ -16,6 +16,7 @@ type Summary struct {
 	Answers      map[string]int `json:"answers"`       // views by the server that answered them
 	CheckAnswers map[string]int `json:"check_answers"` // the same, of the views that count as checks
 	Kinds        map[string]int `json:"kinds"`
+	ChecksAbout  map[string]int `json:"checks_about"` // by what was asked for: a table, several, a view, the child of a foreign key
 	Writes       int            `json:"writes"`
 	Unknown      int            `json:"unknown"` // writes whose acknowledgement was lost
 	Errors       map[string]int `json:"errors"`
@@ -27,7 +28,7 @@ type Summary struct {
 // Summarize counts. violations is what Check found in the same history.
 func Summarize(h History, violations []Violation) Summary {
 	s := Summary{Views: len(h.Views), Violations: map[string]int{}, Answers: map[string]int{}, CheckAnswers: map[string]int{},
-		Kinds: map[string]int{}, Errors: map[string]int{}, Faults: map[string]int{}}
+		Kinds: map[string]int{}, ChecksAbout: map[string]int{}, Errors: map[string]int{}, Faults: map[string]int{}}
 	for _, name := range properties {
 		s.Violations[name] = 0
 	}
@@ -46,6 +47,9 @@ func Summarize(h History, violations []Violation) Summary {
 		s.Kinds[v.Kind]++
 		if isCheck(v, p, registers) {
 			s.Checks++
+			for _, about := range distinct(v.About) {
+				s.ChecksAbout[about]++
+			}
 			s.CheckAnswers[server]++
 		}
 	})
@@ -68,17 +72,25 @@ func Summarize(h History, violations []Violation) Summary {
 	return s
 }
 
-// Allowed: only a read-only transaction whose server was killed under it may get an error, and only a clean one,
-// that is an error packet of MySQL's protocol.
+// Allowed: a read-only transaction whose server was killed under it may get an error, and only a clean one, that is an error
+// packet of MySQL's protocol. And whoever is connected to the gate may lose the connection when the gate is killed.
 func Allowed(f Failure, faults []Fault) bool {
+	if f.Kind == kindLost && !strings.HasSuffix(f.Client, direct) {
+		return during(f, faults, faultKillGate, "gate")
+	}
 	if f.Step != stepLaterRead && f.Step != stepCommit {
 		return false
 	}
 	if !strings.HasPrefix(f.Kind, "mysql ") || f.Server == "" {
 		return false
 	}
+	return during(f, faults, faultKillServer, f.Server)
+}
+
+// during: whether it came while this was done.
+func during(f Failure, faults []Fault, kind, target string) bool {
 	for _, each := range faults {
-		if each.Kind == faultKillServer && each.Target == f.Server && each.Begun <= f.At && (each.Ended == Never || each.Ended >= f.Since) {
+		if each.Kind == kind && each.Target == target && each.Begun <= f.At && (each.Ended == Never || each.Ended >= f.Since) {
 			return true
 		}
 	}
@@ -88,6 +100,7 @@ func Allowed(f Failure, faults []Fault) bool {
 const (
 	faultKillServer = "kill-mysqld"  // ends a MySQL server; lasts until it is gone
 	faultSlow       = "slow-applier" // stops an applier for a moment
+	faultKillGate   = "kill-gate"    // lasts until the gate serves again
 )
 
 func distinct(names []string) []string {

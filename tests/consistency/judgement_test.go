@@ -34,6 +34,27 @@ func TestOnlyACleanErrorOfAKilledServersTransactionIsAllowed(t *testing.T) {
 	}
 }
 
+func TestALostConnectionIsAllowedWhileTheGateIsKilled(t *testing.T) {
+	faults := []Fault{{Kind: faultKillGate, Target: "gate", Begun: 10 * ms, Ended: 20 * ms}}
+	good := Failure{Client: "reader-1", Step: stepRead, Kind: kindLost, Since: 9 * ms, At: 10 * ms}
+	if !Allowed(good, faults) {
+		t.Error("the gate's clients lose their connections with it")
+	}
+	for name, spoil := range map[string]func(*Failure){
+		"a connection to the master itself": func(f *Failure) { f.Client = "writer-0" + direct },
+		"an error packet":                   func(f *Failure) { f.Kind = "mysql 1105" },
+		"a hang":                            func(f *Failure) { f.Kind = "no answer" },
+		"before":                            func(f *Failure) { f.At = 9 * ms },
+		"after":                             func(f *Failure) { f.Since = 20*ms + 1 },
+	} {
+		bad := good
+		spoil(&bad)
+		if Allowed(bad, faults) {
+			t.Errorf("%s must not be excused", name)
+		}
+	}
+}
+
 func TestAViewCountsOnlyRightAfterAnAcknowledgement(t *testing.T) {
 	writes := []Write{acked(1, 1, 1*ms, 2*ms)}
 	h := History{Writes: writes, Views: []View{

@@ -89,7 +89,7 @@ func TestReadersAreSpreadOverTheLevelsAndSomeAlternate(t *testing.T) {
 	}
 }
 
-func TestEveryRegisterHasOneOwner(t *testing.T) {
+func TestEveryUnitHasOneOwner(t *testing.T) {
 	for _, levels := range []string{"strong", "strong,session,bounded:500,eventual", "session"} {
 		s, _ := settingsOf(t, "-levels="+levels)
 		owners := map[int]int{}
@@ -109,8 +109,8 @@ func TestEveryRegisterHasOneOwner(t *testing.T) {
 				}
 			}
 		}
-		for id := 0; id < s.layout.registers(); id++ {
-			if owners[id] != 1 {
+		for unit := 0; unit < s.layout.units(); unit++ {
+			if id := s.layout.first(unit); owners[id] != 1 {
 				t.Errorf("%s: register %d has %d owners", levels, id, owners[id])
 			}
 		}

@@ -64,11 +64,14 @@ func run(s settings) (History, error) {
 	}
 	fmt.Println("ready")
 	r := newRecorder(s.servers)
-	faultsOver := make(chan struct{})
+	begin, faultsOver := make(chan struct{}), make(chan struct{})
 	if s.faults {
-		go followFaults(os.Stdin, r, faultsOver)
+		go followFaults(os.Stdin, r, begin, faultsOver)
 	} else {
 		close(faultsOver)
+	}
+	if s.wait {
+		<-begin
 	}
 	load(s, r, direct, gate, faultsOver)
 	if err := lastLook(s.layout, r, map[string]string{"last look, master": direct, "last look, gate": gate}); err != nil {
@@ -146,7 +149,7 @@ func await(s settings, r *recorder, faultsOver <-chan struct{}) {
 			fmt.Printf("%v: %d writes, %d views, %d errors\n", time.Duration(r.now()).Round(time.Second), writes, views, failures)
 		}
 		if over && long {
-			if s.enough(Summarize(r.history(), nil)) {
+			if h := r.history(); s.found(h) || s.until == "" && s.enough(Summarize(h, nil)) {
 				return
 			}
 		}
@@ -163,12 +166,8 @@ func lastLook(l layout, r *recorder, sources map[string]string) error {
 		defer c.close()
 		connection := r.newConnection()
 		for id := 0; id < l.registers(); id++ {
-			q := askTriple
-			if l.isSingle(id) {
-				q = askSingle
-			}
 			v := View{Client: name, Connection: connection, Kind: "last look", Arrived: r.now()}
-			server, seen, err := c.ask(context.Background(), q, id, 0, false)
+			server, seen, err := c.ask(context.Background(), l.whole(id), l.argument(id), 0, false)
 			if err != nil {
 				return err
 			}

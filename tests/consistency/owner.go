@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"math/rand"
+	"time"
 )
 
 type owner struct {
@@ -19,33 +20,73 @@ type owner struct {
 	values   map[int]int64
 }
 
-// ownedBy deals the registers out: those of owner i of so many.
+// ownedBy deals the units out: the first registers of those of owner i of so many.
 func (l layout) ownedBy(i, owners int) (own []int) {
-	for id := i; id < l.registers(); id += owners {
-		own = append(own, id)
+	for unit := i; unit < l.units(); unit += owners {
+		own = append(own, l.first(unit))
 	}
 	return own
 }
 
-// write raises one of the owner's registers, and records how that went.
+// write raises one of the owner's registers, or several of a group, and records how that went. It returns one of the writes.
 func (o *owner) write(c *client, connection int) (Write, error) {
 	if o.values == nil {
 		o.values = map[int]int64{}
 	}
-	id := o.own[o.random.Intn(len(o.own))]
-	o.values[id]++
-	t := task{o, c, connection, o.random.Intn(2) == 0,
-		Write{Register: id, Value: o.values[id], Writer: o.name, Connection: connection, Acked: Never}}
-	if !o.layout.isSingle(id) && o.random.Intn(10) == 0 {
-		t.one.RolledBack, t.one.Value = true, -t.one.Value
+	season := int(time.Duration(o.registry.now()) / seasonLasts)
+	registers := []int{o.choose(season)}
+	if o.layout.isGroup(registers[0]) {
+		registers = o.layout.members(registers[0], season, o.random)
 	}
+	rolledBack := o.layout.mayRollBack(registers[0]) && o.random.Intn(10) == 0
+	parts := o.raised(registers, rolledBack)
+	t := task{o, c, connection, o.random.Intn(2) == 0, Write{Register: parts[0].Register, Value: parts[0].Value, Writer: o.name,
+		Connection: connection, Acked: Never, RolledBack: rolledBack, With: parts[1:]}}
 	t.one.Sent = o.registry.now()
 	err := t.perform()
 	if err == nil && !t.one.RolledBack {
 		t.one.Acked = o.registry.now()
 	}
-	o.registry.write(t.one)
+	o.record(t.one, parts)
 	return t.one, err
+}
+
+// Which tables are written changes with time, and others rest: a read of these need not wait.
+const seasonLasts = 1500 * time.Millisecond
+
+// choose is one of the owner's; most of the time of the kind of the season, if there is one.
+func (o *owner) choose(season int) int {
+	l := o.layout
+	kinds := []func(int) bool{l.isGroup, l.isSingle, l.isFamily, l.isTriple}
+	ofSeason := kinds[season%len(kinds)]
+	for range o.own {
+		if id := o.own[o.random.Intn(len(o.own))]; ofSeason(id) {
+			return id
+		}
+	}
+	return o.own[o.random.Intn(len(o.own))]
+}
+
+// raised: the registers' next values; negative, if nobody may ever see them.
+func (o *owner) raised(registers []int, rolledBack bool) (parts []Part) {
+	for _, id := range registers {
+		o.values[id]++
+		value := o.values[id]
+		if rolledBack {
+			value = -value
+		}
+		parts = append(parts, Part{id, value})
+	}
+	return parts
+}
+
+// record: the transaction is a write of each register.
+func (o *owner) record(one Write, parts []Part) {
+	for i, p := range parts {
+		one.Register, one.Value = p.Register, p.Value
+		one.With = append(append([]Part(nil), parts[:i]...), parts[i+1:]...)
+		o.registry.write(one)
+	}
 }
 
 // task is one write on its way.
@@ -58,10 +99,16 @@ type task struct {
 }
 
 func (t task) perform() error {
-	if t.owner.layout.isSingle(t.one.Register) {
+	switch l := t.owner.layout; {
+	case l.isSingle(t.one.Register):
 		return t.update("cons_reg", 1)
+	case l.isTriple(t.one.Register):
+		return t.changeTriple()
+	case l.isFamily(t.one.Register):
+		return t.changeFamily()
+	default:
+		return t.changeGroup()
 	}
-	return t.transaction()
 }
 
 // Values only rise, even if a write whose connection was lost is still under way.
@@ -71,21 +118,23 @@ func (t task) update(table string, rows int64) error {
 
 var errNotThere = errors.New("the rows to change are not there")
 
+const anyNumber = -1 // of rows
+
 func (t task) change(text string, rows int64, arguments ...any) error {
 	if !t.prepared {
 		text, arguments = inline(text, arguments), nil
 	}
 	affected, err := t.client.exec(context.Background(), text, arguments...)
-	if err == nil && affected != rows {
+	if err == nil && affected != rows && rows != anyNumber {
 		return errNotThere
 	}
 	return err
 }
 
-// transaction sets the four rows of a triple, looks at what it did before it ends, and commits or rolls back.
-func (t task) transaction() error {
-	steps := []func() error{
-		func() error { _, err := t.client.exec(context.Background(), "START TRANSACTION"); return err },
+// changeTriple sets the four rows of a triple, looks at what it did before it ends, and commits or rolls back.
+func (t task) changeTriple() error {
+	return inOrder(
+		t.begin,
 		func() error { return t.update("cons_a", 1) },
 		func() error { return t.update("cons_b", 2) },
 		func() error {
@@ -94,28 +143,13 @@ func (t task) transaction() error {
 		func() error {
 			return t.change("INSERT INTO cons_c (id, v) VALUES (?, ?)", 1, t.one.Register, t.one.Value)
 		},
-		t.lookInside,
-		func() error {
-			end := "COMMIT"
-			if t.one.RolledBack {
-				end = "ROLLBACK"
-			}
-			_, err := t.client.exec(context.Background(), end)
-			return err
-		},
-	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
+		t.lookInside, t.end)
 }
 
 func (t task) lookInside() error {
 	v := View{Client: t.owner.name, Connection: t.connection, Kind: "inside its own transaction", Arrived: t.owner.registry.now(),
 		Own: t.one.Value, OwnRegister: t.one.Register}
-	server, seen, err := t.client.ask(context.Background(), askTriple, t.one.Register, 0, t.prepared)
+	server, seen, err := t.client.ask(context.Background(), t.owner.layout.whole(t.one.Register), t.owner.layout.argument(t.one.Register), 0, t.prepared)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import "sort"
 
 // past is what one connection knows when it asks for a view.
 type past struct {
-	seen    map[int]int64 // the highest value of each register that it was shown, at whatever level
+	seen    map[int]int64 // the highest value of each register that it was shown, or a part of its transaction, at whatever level
 	shown   Write         // of all writes that it was shown, the one that was sent last
 	own     map[int]Write // its own last acknowledged write of each register
 	lastOwn Write         // its own last acknowledged write
@@ -59,11 +59,22 @@ func (p *past) advance(at Instant) {
 
 func (p *past) remember(v View, registers map[int]*register) {
 	for id, value := range lowest(v) {
-		if value > p.seen[id] {
-			p.seen[id] = value
+		p.saw(id, value)
+		w, ok := registers[id].written(value)
+		if !ok || w.RolledBack {
+			continue
 		}
-		if w, ok := registers[id].written(value); ok && !w.RolledBack && w.Sent > p.shown.Sent {
+		for _, part := range w.With {
+			p.saw(part.Register, part.Value)
+		}
+		if w.Sent > p.shown.Sent {
 			p.shown = w
 		}
+	}
+}
+
+func (p *past) saw(id int, value int64) {
+	if value > p.seen[id] {
+		p.seen[id] = value
 	}
 }

@@ -85,8 +85,14 @@ func (r *reader) failed(f Failure, err error) {
 	}
 }
 
+// One view in so many is of any register: most likely of tables that nobody has just written.
+const lookElsewhereOneIn = 4
+
 // look asks for one view of this level.
 func (r *reader) look(register int, level Level) {
+	if r.random.Intn(lookElsewhereOneIn) == 0 {
+		register = r.random.Intn(r.layout.registers())
+	}
 	hint, ok := r.promise(level)
 	if !ok {
 		return
@@ -100,23 +106,16 @@ func (r *reader) look(register int, level Level) {
 	r.single(v, hint, register, prepared)
 }
 
-func (r *reader) pick(register int) question {
-	choice := []question{askTriple, askJoin, askA, askC}
-	if r.layout.isSingle(register) {
-		choice = []question{askSingle, askSingle, askSingle, askAll}
-	}
-	return choice[r.random.Intn(len(choice))]
-}
-
 // single is one autocommit statement.
 func (r *reader) single(v View, hint string, register int, prepared bool) {
-	q := r.pick(register).after(hint)
+	q := r.layout.pick(register, r.random).after(hint)
+	v.About = []string{q.about}
 	if err := r.prepare(q, prepared); err != nil {
 		r.failed(Failure{Step: stepRead, Since: r.registry.now()}, err)
 		return
 	}
 	v.Kind, v.Arrived = "autocommit, "+protocol(prepared), r.registry.now()
-	server, seen, err := r.client.ask(context.Background(), q, register, 0, prepared)
+	server, seen, err := r.client.ask(context.Background(), q, r.layout.argument(register), 0, prepared)
 	if err != nil {
 		r.failed(Failure{Step: stepRead, Since: v.Arrived}, err)
 		return

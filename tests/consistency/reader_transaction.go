@@ -16,15 +16,30 @@ type asked struct {
 // script is what a transaction asks: the register, others, everything, and the register again at the end.
 func (r *reader) script(register int) []asked {
 	var all []asked
-	if r.layout.isSingle(register) {
-		all = append(all, asked{askSingle, register})
-	} else {
+	if r.layout.isTriple(register) {
 		all = append(all, asked{askA, register}, asked{askB, register}, asked{askC, register})
+	} else {
+		all = append(all, r.asked(register), r.asked(register))
 	}
 	other := r.layout.singles + r.random.Intn(r.layout.triples)
 	all = append(all, asked{askAll, 0}, asked{askTriple, other})
 	r.random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return append(all, all[0], all[r.random.Intn(len(all))])
+}
+
+func (r *reader) asked(register int) asked {
+	return asked{r.layout.pick(register, r.random), r.layout.argument(register)}
+}
+
+// declaredScript asks about the register alone, several times, and says for which tables.
+func (r *reader) declaredScript(register int) (all []asked, declaration string) {
+	all = append(all, r.asked(register))
+	declaration = all[0].question.tables
+	if r.random.Intn(2) == 0 {
+		all = append(all, r.asked(register))
+		declaration += "," + all[1].question.tables
+	}
+	return append(all, all[0]), " /* multimed: tables=" + declaration + " */"
 }
 
 const (
@@ -36,19 +51,26 @@ const (
 // in the middle, what it saw until then is one.
 func (r *reader) transaction(v View, hint string, register int, prepared bool) {
 	begin := []string{beginPlain, beginSnapshot}[r.random.Intn(2)]
-	v.Kind, v.Arrived = "read-only transaction, "+protocol(prepared), r.registry.now()
+	script, kind := r.script(register), "read-only transaction, "
+	opening := begin
+	if r.random.Intn(2) == 0 {
+		var declaration string
+		script, declaration = r.declaredScript(register)
+		kind, opening = "declared "+kind, begin+declaration
+	}
+	v.Kind, v.Arrived = kind+protocol(prepared), r.registry.now()
 	f := Failure{Step: stepBegin, Since: v.Arrived}
 	defer func() {
 		if len(v.Seen) > 0 {
 			r.registry.view(v)
 		}
 	}()
-	if _, err := r.client.exec(context.Background(), hint+begin); err != nil {
+	if _, err := r.client.exec(context.Background(), hint+opening); err != nil {
 		r.failed(f, err)
 		return
 	}
 	f.Step = stepFirstRead
-	for i, a := range r.script(register) {
+	for i, a := range script {
 		if err := r.prepare(a.question, prepared); err != nil {
 			r.failed(f, err)
 			return
@@ -62,6 +84,7 @@ func (r *reader) transaction(v View, hint string, register int, prepared bool) {
 			return
 		}
 		v.Answered, v.Servers, v.Seen = r.registry.now(), append(v.Servers, server), append(v.Seen, seen...)
+		v.About = append(v.About, a.question.about)
 		f.Step, f.Server = stepLaterRead, server
 		r.linger()
 	}

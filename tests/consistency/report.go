@@ -26,6 +26,7 @@ func printReport(out io.Writer, h History, s Summary, violations []Violation) {
 	}
 	fmt.Fprintln(out, strings.Join(verdict, ", "))
 	fmt.Fprintln(out, "views by kind:      ", counts(s.Kinds, s.Views))
+	fmt.Fprintln(out, "checks about:       ", counts(s.ChecksAbout, s.Checks))
 	fmt.Fprintln(out, "views answered by:  ", counts(s.Answers, s.Views))
 	fmt.Fprintln(out, "checks answered by: ", counts(s.CheckAnswers, s.Checks))
 	printLevels(out, s.LevelCounts)

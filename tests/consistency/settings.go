@@ -23,8 +23,8 @@ type settings struct {
 	duration, limit                        time.Duration
 	seed                                   int64
 	servers                                map[string]string
-	faults                                 bool
-	report                                 string
+	faults, wait                           bool
+	until, report                          string
 }
 
 // named collects NAME=VALUE flags.
@@ -57,14 +57,18 @@ func readSettings(arguments []string, messages io.Writer) (settings, []string) {
 	f.IntVar(&s.perClient, "views-per-connection", 100, "after how many views a reader connects anew, about")
 	f.IntVar(&s.layout.singles, "singles", 16, "registers of one row")
 	f.IntVar(&s.layout.triples, "triples", 16, "registers of four rows in three tables")
+	f.IntVar(&s.layout.families, "families", 6, "registers of parents with children that change by foreign keys")
+	f.IntVar(&s.layout.groups, "groups", 12, "groups of six registers in a table each, of which a transaction changes some")
 	f.IntVar(&s.checks, "checks", 10000, "checks that the run must reach")
 	f.IntVar(&s.checksPerLevel, "checks-per-level", 0, "checks that the run must reach at each of the levels")
 	f.Float64Var(&s.satelliteShare, "satellite-share", 0, "share of all checks that satellites must answer, 0 to 1: servers named by -server other than master")
+	f.StringVar(&s.until, "until", "", "end as soon as this property is violated, whatever has been reached")
 	f.DurationVar(&s.duration, "duration", 100*time.Second, "shortest run")
 	f.DurationVar(&s.limit, "limit", 180*time.Second, "longest run: by then the checks must be reached")
 	f.Int64Var(&s.seed, "seed", 0, "seed of the clients' choices; 0 takes the clock")
 	f.Var(named(s.servers), "server", "ADDRESS=NAME of a MySQL server by its hardware address, 12 digits; repeatable")
 	f.BoolVar(&s.faults, "faults", false, "read faults from standard input, and go on until it says over")
+	f.BoolVar(&s.wait, "wait", false, "with the tables made, begin only when standard input says go")
 	f.StringVar(&s.report, "report", "", "file for the summary as JSON")
 	if err := f.Parse(arguments); err != nil {
 		return s, []string{err.Error()}
@@ -102,6 +106,19 @@ func (s settings) enough(sum Summary) bool {
 	return sum.Checks >= s.checks && float64(bySatellites) >= s.satelliteShare*float64(all)
 }
 
+// found: whether the run looks for a violation, and there it is.
+func (s settings) found(h History) bool {
+	if s.until == "" {
+		return false
+	}
+	for _, v := range Check(h) {
+		if v.Property == s.until {
+			return true
+		}
+	}
+	return false
+}
+
 func check(s settings, rest []string) (mistakes []string) {
 	for name, value := range map[string]string{"gate": s.gate, "master": s.master, "user": s.user, "database": s.database} {
 		if value == "" {
@@ -109,7 +126,8 @@ func check(s settings, rest []string) (mistakes []string) {
 		}
 	}
 	for name, value := range map[string]int{"readers": s.readers, "rate": s.rate, "fanout": s.fanout,
-		"views-per-connection": s.perClient, "singles": s.layout.singles, "triples": s.layout.triples, "checks": s.checks} {
+		"views-per-connection": s.perClient, "singles": s.layout.singles, "triples": s.layout.triples, "families": s.layout.families,
+		"groups": s.layout.groups, "checks": s.checks} {
 		if value < 1 {
 			mistakes = append(mistakes, "-"+name+" must be at least 1")
 		}
@@ -120,8 +138,11 @@ func check(s settings, rest []string) (mistakes []string) {
 	if s.readers < len(s.levels) {
 		mistakes = append(mistakes, "-readers must be at least as many as -levels")
 	}
-	if len(s.levels) > 0 && s.layout.registers() < s.owners() {
-		mistakes = append(mistakes, fmt.Sprintf("-singles and -triples together must be at least %d: writers, and readers at level session", s.owners()))
+	if len(s.levels) > 0 && s.layout.units() < s.owners() {
+		mistakes = append(mistakes, fmt.Sprintf("-singles, -triples, -families and -groups together must be at least %d: writers, and readers at level session", s.owners()))
+	}
+	if s.wait && !s.faults {
+		mistakes = append(mistakes, "-wait needs -faults")
 	}
 	if s.limit < s.duration {
 		mistakes = append(mistakes, "-limit must not be below -duration")

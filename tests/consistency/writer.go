@@ -90,12 +90,9 @@ func (w *writer) writeOnce() {
 
 // look: the writer reads its own write back on the same connection.
 func (w *writer) look(id int, prepared bool) {
-	q := askTriple
-	if w.layout.isSingle(id) {
-		q = askSingle
-	}
-	v := View{Client: w.name, Connection: w.connection, Kind: "writer's own connection", Arrived: w.registry.now()}
-	server, seen, err := w.client.ask(context.Background(), q, id, 0, prepared)
+	q := w.layout.pick(id, w.random)
+	v := View{Client: w.name, Connection: w.connection, Kind: "writer's own connection", About: []string{q.about}, Arrived: w.registry.now()}
+	server, seen, err := w.client.ask(context.Background(), q, w.layout.argument(id), 0, prepared)
 	if err != nil {
 		w.failed(stepRead, err, v.Arrived)
 		return
