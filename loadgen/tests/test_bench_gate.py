@@ -321,8 +321,9 @@ class Cells(unittest.TestCase):
         levels = {"strong": True, "session": True, "eventual": True, "direct": False, "master": False, "proxysql": False}
         for name, wanted in levels.items():
             contender = peers.Contender(name, "h", 1)
-            for options in (cells.options_of(HEAD, contender, 5), cells.own_options(contender, 5)):
-                self.assertEqual(f"--session-sql=SET @multimed_consistency = '{name}'" in options, wanted)
+            for options, reads in ((cells.options_of(HEAD, contender, 5), "fallback"), (cells.own_options(contender, 5), "spare")):
+                chosen = f"--session-sql=SET @multimed_consistency = '{name}', @multimed_master_reads = '{reads}'"
+                self.assertEqual(chosen in options, wanted)
 
     def test_the_warm_up_is_measured_apart(self):
         options = cells.options_of(PREPARED, peers.Contender("direct", "h", 3306), 5)

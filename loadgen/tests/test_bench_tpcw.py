@@ -274,7 +274,8 @@ class Override(unittest.TestCase):
         self.assertEqual(override.services(LATE), override.services(TWO))
         text = override.text(LATE, good(), HERE)
         self.assertEqual((text.count('APPLIER_TEST_DELAY_MS: "20"'), text.count("GATE_TABLE_STREAM")), (2, 0))
-        self.assertIn('  gate:\n    environment: {GATE_TABLE_STREAM: ""}\n', override.text(LATE, good(), HERE, table_stream=False))
+        self.assertIn("  gate:\n    environment: {GATE_MASTER_READS: fallback}\n", text)
+        self.assertIn('{GATE_MASTER_READS: fallback, GATE_TABLE_STREAM: ""}\n', override.text(LATE, good(), HERE, table_stream=False))
         self.assertNotIn("APPLIER_TEST", override.text(TWO, good(), HERE))
 
     def test_one_mysql_has_all_cores_and_its_own_options(self):

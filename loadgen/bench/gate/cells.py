@@ -49,8 +49,10 @@ def rows_of(size):
     return max(4, min(256, (16 << 20) // size))
 
 
-def level_of(contender):
-    return (f"--session-sql=SET @multimed_consistency = '{contender.name}'",) if contender.name in plan.THROUGH_GATE else ()
+def session_of(contender, master_reads="fallback"):
+    """What a session through the gate chooses. Satellites are what is measured: the master answers sooner only where that is it."""
+    sql = f"SET @multimed_consistency = '{contender.name}', @multimed_master_reads = '{master_reads}'"
+    return (f"--session-sql={sql}",) if contender.name in plan.THROUGH_GATE else ()
 
 
 def options_of(cell, contender, seconds):
@@ -61,7 +63,7 @@ def options_of(cell, contender, seconds):
         f"--time={plan.WARM_UP_SECONDS + seconds}",
         f"--report-checkpoints={plan.WARM_UP_SECONDS}",
         f"--db-ps-mode={'disable' if cell.mode == 'text' else 'auto'}",
-        *level_of(contender),
+        *session_of(contender),
     )
 
 
@@ -71,7 +73,7 @@ def own_options(contender, seconds):
         OWN_ROWS,
         f"--warm-up={plan.WARM_UP_SECONDS}",
         f"--seconds={seconds}",
-        *level_of(contender),
+        *session_of(contender, "spare"),
         "measure",
     )
 

@@ -49,10 +49,12 @@ def satellite(name, contender, settings):
 
 
 def late(contender, table_stream):
-    """Appliers that keep each transaction for a while, and the gate without the table stream if that is what is compared."""
+    """Appliers that keep each transaction for a while; and the gate, without the table stream if that is what is compared."""
     appliers = [f"applier-{number}" for number in range(1, contender.satellites + 1)]
     found = "".join(f'  {name}:\n    environment: {{APPLIER_TEST_DELAY_MS: "{LATE_MS}"}}\n' for name in appliers)
-    return found if table_stream else found + '  gate:\n    environment: {GATE_TABLE_STREAM: ""}\n'
+    # What the master answers sooner does not wait either, and says nothing of the stream.
+    stream = "" if table_stream else ', GATE_TABLE_STREAM: ""'
+    return found + f"  gate:\n    environment: {{GATE_MASTER_READS: fallback{stream}}}\n"
 
 
 def text(contender, settings, machine, table_stream=True):
