@@ -25,8 +25,10 @@ use tokio::sync::Semaphore;
 const WORTH_ASKING: Duration = Duration::from_millis(10);
 
 /// How long a read waits at most for the table stream to tell of what the master has: commits are told of within a
-/// millisecond or two.
-const STREAM_WAIT: Duration = Duration::from_millis(10);
+/// millisecond or two, on a busy machine later.
+const STREAM_WAIT: Duration = Duration::from_millis(30);
+/// How often it looks meanwhile whether replication was quicker.
+const LOOK: Duration = Duration::from_millis(2);
 
 /// What a read brings along.
 #[derive(Clone, Copy)]
@@ -169,7 +171,7 @@ impl Gate {
                 _ => return need,
             }
             waited = true;
-            let _ = tokio::time::timeout(left, more).await;
+            let _ = tokio::time::timeout(left.min(LOOK), more).await;
             // Replication may have been quicker.
             if self.is_met(&need, read) {
                 return need;
