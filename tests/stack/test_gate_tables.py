@@ -125,9 +125,10 @@ def test_everything_waits_for_a_definition(stack, tables, session):
 
 
 def test_a_prepared_statement_is_read_as_its_text(stack, tables):
-    with session_of(stack, tables, client="connector") as plain, contextlib.closing(
-        stack.gate_connect(user=ADMIN, database=tables, client="connector")
-    ) as connection:
+    with (
+        session_of(stack, tables, client="connector") as plain,
+        contextlib.closing(stack.gate_connect(user=ADMIN, database=tables, client="connector")) as connection,
+    ):
         prepared = connection.cursor(prepared=True)
         with session_of(stack, tables) as cursor, behind(stack, tables, cursor):
             prepared.execute(f"SELECT v FROM quiet WHERE id = %s {WAIT}", (1,))
