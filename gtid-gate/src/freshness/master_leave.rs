@@ -37,6 +37,11 @@ impl MasterLeave {
         })
     }
 
+    /// Whether a satellite could answer instead.
+    pub fn is_spare(&self) -> bool {
+        matches!(self.kind, Kind::Spare(_))
+    }
+
     /// A statement that ran with it took the master so long.
     pub fn took(&self, time: Duration) {
         if let Kind::Spare(spare) = &self.kind {

@@ -76,10 +76,11 @@ impl Gate {
 
     /// A satellite could answer now; the master may do so sooner.
     pub(super) async fn sooner(&self, leave: Leave, read: Request<'_>) -> Result<Leave, SqlError> {
-        match self.spare_instead(&leave, read) {
-            Some(instead) => self.spared(instead, read).await,
-            None => Ok(leave),
-        }
+        let Some(instead) = self.spare_instead(&leave, read) else {
+            return Ok(leave);
+        };
+        let spared = self.spared(instead, read).await;
+        Ok(spared.unwrap_or(leave))
     }
 
     fn spare_instead(&self, leave: &Leave, read: Request<'_>) -> Option<MasterLeave> {
@@ -157,6 +158,16 @@ impl Gate {
             self.read_index.nudge();
         }
         MasterLeave::spare(&self.read_index.spare, || Server::start_running(master))
+    }
+
+    /// A master that is known to have time to spare.
+    #[cfg(test)]
+    pub fn has_time_to_spare(&self) {
+        let (mut spare, now) = (lock(&self.read_index.spare), Instant::now());
+        for ago in (0..20).rev() {
+            let then = now - Duration::from_millis(25 * ago);
+            spare.answered(Duration::from_micros(200), then);
+        }
     }
 
     pub(super) async fn spared(

@@ -91,6 +91,7 @@ impl Session {
 
     /// There is no connection to the master, and nothing was sent.
     fn no_master(&mut self, error: BackendError) -> Fault {
+        self.master_said_nothing = true;
         self.count_error("no_master");
         let fatal = self.state.depends_on_master();
         let error = error.for_client("the master");
@@ -142,7 +143,10 @@ impl Session {
 
     fn master_failed(&mut self, failed: Failed) -> Fault {
         match failed {
-            Failed::Relay(RelayError::NothingSent(error)) => self.lost_master(error),
+            Failed::Relay(RelayError::NothingSent(error)) => {
+                self.master_said_nothing = true;
+                self.lost_master(error)
+            }
             Failed::Relay(RelayError::Cut { error, fits }) => match (self.lost_master(error), fits)
             {
                 (fault, true) => fault,

@@ -31,6 +31,8 @@ pub(crate) struct Session {
     pub(super) last_status: u16,
     /// Held while a read-only transaction runs on the master for want of a satellite.
     pub(super) leave: Option<MasterLeave>,
+    /// The master could not be reached, or was lost before the client got anything of the answer.
+    pub(super) master_said_nothing: bool,
     /// Held while a statement runs on a server.
     pub(super) turn: Option<Permit>,
     /// What the statement in hand asks of its connection.
@@ -63,6 +65,7 @@ impl Session {
             statements: Statements::new(share),
             last_status: 0,
             leave: None,
+            master_said_nothing: false,
             turn: None,
             ties: Ties::NONE,
             names: None,

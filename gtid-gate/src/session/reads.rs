@@ -13,6 +13,7 @@ use super::turns::patiently;
 use super::work::Work;
 use crate::backend::bounded;
 use crate::backend::{Backend, Incarnation, Server};
+use crate::common::consistency::MasterReads;
 use crate::freshness::{Leave, MasterLeave, Request, TableNames, Told};
 use crate::protocol::error::{BackendError, SqlError};
 use crate::protocol::response::Shape;
@@ -47,10 +48,11 @@ impl Session {
         self.state.opening.clear();
         let (arrived, mut failed) = (Instant::now(), Vec::new());
         let names = self.names.clone();
+        let mut policy = self.promise.policy;
         loop {
             let request = Request {
                 arrived,
-                policy: self.promise.policy,
+                policy,
                 seen: &self.state.seen,
                 tables: self.tables(names.as_deref(), work, opening),
                 shape: self.query_shape(work),
@@ -61,7 +63,16 @@ impl Session {
                 Leave::Master(place) => {
                     self.promise.covers = true;
                     self.state.declared = None;
-                    return self.read_by_leave(place, work, opening).await;
+                    let spare = place.is_spare();
+                    self.master_said_nothing = false;
+                    let outcome = self.read_by_leave(place, work, opening).await;
+                    let unread = matches!(outcome, Err(Fault::Sql(_))) && self.master_said_nothing;
+                    if !(spare && unread && work.repeatable()) {
+                        return outcome;
+                    }
+                    // A satellite could have answered, and can still.
+                    self.shared.metrics.moved_reads.inc();
+                    policy.master_reads = MasterReads::Fallback;
                 }
                 Leave::Satellite {
                     server,

@@ -2,7 +2,9 @@
 
 use super::streams::*;
 use crate::protocol::wire::payload_size;
+use crate::sql::understand;
 use crate::test_support::{Lost, Step, column, expects, one_row, play, total};
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, duplex};
 
 const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
@@ -216,4 +218,66 @@ async fn of_a_satellite_that_is_lost_at_any_byte_a_client_has_an_error_or_the_ma
         "nothing was said before"
     );
     assert!(broken > 0);
+}
+
+#[tokio::test]
+async fn of_a_master_that_answers_sooner_and_is_lost_a_client_has_an_error_or_the_satellite_s_answer()
+ {
+    let shared = shared(&[
+        ("GATE_CONSISTENCY", "eventual"),
+        ("GATE_MASTER_READS", "spare"),
+    ]);
+    let command = b"\x03SELECT a FROM t";
+    let shape = understand("SELECT a FROM t").names.unwrap().shape;
+    let (answer, other) = (one_row(&["the master"]), one_row(&["satellite"]));
+    let steps = [expects(0, command), Step::Sends(answer.clone())];
+    let at_satellite = [expects(0, command), Step::Sends(other.clone())];
+    let (mut from_satellite, mut broken) = (0, 0);
+    for lost_after in 0..=total(&steps) {
+        let ((near, mut far), (to_satellite, mut satellite)) = (duplex(PIPE), duplex(PIPE));
+        let mut running = run(&shared, PIPE, |session| {
+            satellite_over(&shared, session, to_satellite);
+            let server = &shared.gate.servers.master;
+            let near = Lost::after(lost_after, near);
+            session.connections.master = Some(Backend::scripted(server, near));
+        });
+        busy_satellite(&shared, shape);
+        running.answer().await;
+        running.send(&packet(0, command)).await;
+        let serving = async {
+            let _ = tokio::join!(play(&steps, &mut far), play(&at_satellite, &mut satellite));
+            std::future::pending::<()>().await;
+        };
+        let hearing = tokio::time::timeout(WAIT, hear(&mut running, 4));
+        let heard = tokio::select! {
+            heard = hearing => heard,
+            () = serving => unreachable!("it serves for ever"),
+        };
+        let (heard, goes_on) = heard.expect("an answer or an end");
+        if lost_after == total(&steps) {
+            assert_eq!(heard, answer);
+        } else if heard == other {
+            from_satellite += 1;
+        } else {
+            let seen = is_seen_as_broken(&heard, goes_on, &answer);
+            assert!(seen, "lost after {lost_after}: {}", heard.escape_ascii());
+            broken += 1;
+        }
+    }
+    assert_eq!(
+        from_satellite,
+        4 + command.len() + 5,
+        "nothing was said before"
+    );
+    assert!(broken > 0);
+}
+
+/// The master answers this shape sooner, and has time to spare.
+fn busy_satellite(shared: &Shared, shape: u64) {
+    let (slow, quick) = (Duration::from_millis(50), Duration::from_micros(200));
+    let servers = &shared.gate.servers;
+    (0..50).for_each(|_| servers.satellites()[0].times.add(shape, slow));
+    (0..50).for_each(|_| servers.master.times.add(shape, quick));
+    publish(&servers.master);
+    shared.gate.has_time_to_spare();
 }

@@ -1,7 +1,7 @@
 //! Sessions over streams in memory; the tests speak for client and servers.
 
 pub(super) use crate::backend::Backend;
-use crate::backend::Position;
+use crate::backend::{Position, Server};
 pub(super) use crate::clients::login::{self, Account, Client};
 pub(super) use crate::clients::shared::Shared;
 pub(super) use crate::common::secret::Password;
@@ -129,6 +129,15 @@ pub(super) fn satellite_over(
     stream: impl Stream + 'static,
 ) {
     let server = &shared.gate.servers.satellites()[0];
+    publish(server);
+    session
+        .connections
+        .satellites
+        .put(Backend::scripted(server, stream));
+}
+
+/// The server is there, with nothing.
+pub(super) fn publish(server: &Server) {
     server.publish(Arc::new(Position {
         incarnation: Arc::from(""),
         asked: Instant::now(),
@@ -137,10 +146,6 @@ pub(super) fn satellite_over(
         as_of: None,
         backlog: Default::default(),
     }));
-    session
-        .connections
-        .satellites
-        .put(Backend::scripted(server, stream));
 }
 
 /// Statement 1, which reads and has one parameter.
