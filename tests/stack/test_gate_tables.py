@@ -162,6 +162,19 @@ class TestDeclaredTransactions:
             assert is_late(session, "SELECT v FROM quiet")
             session.execute("ROLLBACK")
 
+    @pytest.mark.parametrize("late", [True, False])
+    def test_another_table_is_refused_from_the_first_statement_on(self, stack, tables, session, late):
+        with behind(stack, tables, session) if late else contextlib.nullcontext():
+            session.execute(self.BEGIN)
+            for sql in ("SELECT v FROM busy", "SELECT v FROM of_busy", f"SELECT v FROM `{tables}`.busy"):
+                with pytest.raises(pymysql.err.MySQLError, match="busy`"):
+                    session.execute(sql)
+            session.execute("SELECT v FROM quiet")
+            with pytest.raises(pymysql.err.MySQLError, match="`busy`"):
+                session.execute("SELECT v FROM busy")
+            session.execute("ROLLBACK")
+        session.execute("SELECT v FROM busy")
+
     def test_a_list_of_tables_belongs_to_the_begin_of_a_transaction(self, session):
         for sql, what in (
             ("SELECT 1 /* multimed: tables=quiet */", "START TRANSACTION"),

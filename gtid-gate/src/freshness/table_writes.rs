@@ -133,6 +133,11 @@ impl TableWrites {
         self.told.notify_waiters();
     }
 
+    /// What tables there were when that was told last.
+    pub fn known_catalog(&self) -> Option<Arc<Catalog>> {
+        lock(&self.state).catalog.clone()
+    }
+
     /// What a read of these tables needs that must have all of these sets.
     pub fn needs<'a>(
         &self,
@@ -182,11 +187,11 @@ impl State {
     }
 
     /// Nothing changed it between its reading and what is known.
-    fn is_current(&self, catalog: &Catalog) -> bool {
+    fn is_current(&self, catalog: &Catalog, covered: bool) -> bool {
         let has = |gtid: &Gtid| catalog.before.contains(gtid);
         self.barrier.as_ref().is_none_or(has)
             && catalog.before.contains_set(&self.untold)
-            && self.known.contains_set(&catalog.after)
+            && (covered || self.known.contains_set(&catalog.after))
     }
 
     fn needs<'a>(
@@ -202,7 +207,11 @@ impl State {
         if !covered && !sets.all(|set| self.known.contains_set(set)) {
             return unsure;
         }
-        let Some(catalog) = self.catalog.as_ref().filter(|c| self.is_current(c)) else {
+        let Some(catalog) = self
+            .catalog
+            .as_ref()
+            .filter(|c| self.is_current(c, covered))
+        else {
             return unsure;
         };
         let database = read.database.map(folded);

@@ -15,7 +15,7 @@ pub struct Declared {
     pub names: Arc<Names>,
     /// The current schema then.
     pub database: Option<String>,
-    /// What tables there were when its snapshot was chosen by its tables; nothing: the snapshot has all.
+    /// What tables there were when its snapshot was chosen; nothing: that was not known, and the snapshot has all.
     pub catalog: Option<Arc<Catalog>>,
 }
 
@@ -33,7 +33,7 @@ impl Declared {
         }
     }
 
-    fn check(&self, names: &Names, database: Option<&str>) -> Result<(), SqlError> {
+    pub(super) fn check(&self, names: &Names, database: Option<&str>) -> Result<(), SqlError> {
         let Some(catalog) = &self.catalog else {
             return Ok(());
         };

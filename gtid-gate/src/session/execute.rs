@@ -73,9 +73,8 @@ impl Session {
                 self.state.declared = None;
                 Ok(())
             }
-            (Tx::Pending | Tx::OnSatellite(_), Some(declared)) => declared.admits(known, database),
-            // The master has all tables.
-            _ => Ok(()),
+            (Tx::Lost, _) | (_, None) => Ok(()),
+            (_, Some(declared)) => declared.admits(known, database),
         }
     }
 
@@ -137,7 +136,8 @@ impl Session {
         self.end_before_begin().await?;
         self.promise(known.hint);
         self.promise.at_begin = known.hint;
-        self.state.declared = known.listed.clone().map(|names| Declared {
+        let listed = known.listed.clone().filter(|_| begin != Begin::OnMaster);
+        self.state.declared = listed.map(|names| Declared {
             names,
             database: self.state.database.clone(),
             catalog: None,

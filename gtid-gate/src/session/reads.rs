@@ -14,7 +14,7 @@ use super::work::Work;
 use crate::backend::bounded;
 use crate::backend::{Backend, Incarnation, Server};
 use crate::common::consistency::MasterReads;
-use crate::freshness::{Leave, MasterLeave, Request, TableNames, Told};
+use crate::freshness::{Catalog, Leave, MasterLeave, Request, TableNames, Told};
 use crate::protocol::error::{BackendError, SqlError};
 use crate::protocol::response::Shape;
 use crate::sql::Names;
@@ -62,7 +62,7 @@ impl Session {
             match leave.inspect_err(|_| self.count_error("no_server"))? {
                 Leave::Master(place) => {
                     self.promise.covers = true;
-                    self.state.declared = None;
+                    self.declared_is_for(None, names.as_deref())?;
                     let spare = place.is_spare();
                     self.master_said_nothing = false;
                     let outcome = self.read_by_leave(place, work, opening).await;
@@ -82,9 +82,7 @@ impl Session {
                     tables,
                 } => {
                     self.promise.covers = covers;
-                    if let Some(declared) = &mut self.state.declared {
-                        declared.catalog = tables;
-                    }
+                    self.declared_is_for(tables, names.as_deref())?;
                     let outcome = self.read_on(&server, &incarnation, work, opening).await;
                     drop(running);
                     self.turn = None;
@@ -103,6 +101,21 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// The snapshot is chosen, by the tables of this catalog if it need not have all: a statement that names others is refused
+    /// from now on, the one in hand among them. Where the snapshot has all, that is for the application's sake.
+    fn declared_is_for(
+        &mut self,
+        catalog: Option<Arc<Catalog>>,
+        names: Option<&Names>,
+    ) -> Result<(), SqlError> {
+        let Some(declared) = &mut self.state.declared else {
+            return Ok(());
+        };
+        declared.catalog = catalog.or_else(|| self.shared.gate.table_writes.known_catalog());
+        let database = self.state.database.as_deref();
+        names.map_or(Ok(()), |names| declared.check(names, database))
     }
 
     /// What a read's snapshot is for: the names of a statement on its own, or what a transaction declared. Nothing: for
