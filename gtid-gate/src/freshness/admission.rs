@@ -10,7 +10,7 @@ use super::history::{History, Place};
 use super::master_leave::MasterLeave;
 use super::read_index::ReadIndex;
 use super::requirement::{Candidate, Floor, Least, Need};
-use super::table_writes::{Answer, TableNames, TableWrites};
+use super::table_writes::{TableNames, TableWrites};
 use crate::backend::{Incarnation, Position, Role, Running, Server, Servers};
 use crate::common::consistency::{Level, Policy};
 use crate::ops::config::{Broken, Config, MOST};
@@ -23,12 +23,6 @@ use tokio::sync::Semaphore;
 
 /// How old a server's position may be before a session that could leave a busier server has it asked again.
 const WORTH_ASKING: Duration = Duration::from_millis(10);
-
-/// How long a read waits at most for the table stream to tell of what the master has: commits are told of within a
-/// millisecond or two, on a busy machine later.
-const STREAM_WAIT: Duration = Duration::from_millis(30);
-/// How often it looks meanwhile whether replication was quicker.
-const LOOK: Duration = Duration::from_millis(2);
 
 /// What a read brings along.
 #[derive(Clone, Copy)]
@@ -141,52 +135,6 @@ impl Gate {
             Some(leave) => self.sooner(leave, read).await,
             None => self.wait_then_pick(need, read).await,
         }
-    }
-
-    /// What the read's tables need, if that is known, instead of all that the master has and the session saw.
-    async fn of_tables(&self, need: Need, read: Request<'_>) -> Need {
-        let known = need.not_before.is_none() && !need.is_open();
-        let (Some(tables), Some(master), true) = (read.tables, self.master_of(&need), known) else {
-            return need;
-        };
-        self.table_writes.look_at(&master);
-        let until = Instant::now() + STREAM_WAIT.min(read.policy.wait);
-        let mut waited = false;
-        loop {
-            let more = self.table_writes.more();
-            let sets = need.master.iter().map(|m| &m.executed);
-            let sets = sets.chain(need.seen_sets());
-            let (answer, left) = (
-                self.table_writes.needs(tables, sets),
-                until.saturating_duration_since(Instant::now()),
-            );
-            let in_time = !matches!(answer, Answer::Behind);
-            if waited && (in_time || left.is_zero()) {
-                let outcome = if in_time { "told" } else { "gave_up" };
-                self.metrics.table_waits.with_label_values(&[outcome]).inc();
-            }
-            match answer {
-                Answer::Needs(writes, catalog) => return need.of_tables(writes, catalog),
-                Answer::Behind if !left.is_zero() => {}
-                _ => return need,
-            }
-            waited = true;
-            let _ = tokio::time::timeout(left.min(LOOK), more).await;
-            // Replication may have been quicker.
-            if self.is_met(&need, read) {
-                return need;
-            }
-        }
-    }
-
-    fn master_of(&self, need: &Need) -> Option<Arc<Position>> {
-        let asked = need.master.clone();
-        asked.or_else(|| self.servers.master.position())
-    }
-
-    fn is_met(&self, need: &Need, read: Request<'_>) -> bool {
-        live(&self.servers.satellites(), read.excluded)
-            .any(|(server, position)| need.is_met(server.id, &position))
     }
 
     /// What `session` and `bounded` need, as far as that is known without asking the master.
@@ -392,7 +340,7 @@ pub(super) fn usable<'a>(
 }
 
 /// Those whose position is known.
-fn live<'a>(
+pub(super) fn live<'a>(
     satellites: &'a [Arc<Server>],
     excluded: &'a [usize],
 ) -> impl Iterator<Item = (&'a Arc<Server>, Arc<Position>)> {

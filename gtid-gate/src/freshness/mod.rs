@@ -6,6 +6,7 @@ mod estimate;
 mod fleet;
 mod history;
 mod master_leave;
+mod of_tables;
 mod on_master;
 mod probe;
 mod read_index;

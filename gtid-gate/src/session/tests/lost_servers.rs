@@ -5,7 +5,7 @@ use crate::protocol::wire::payload_size;
 use crate::sql::understand;
 use crate::test_support::{Lost, Step, column, expects, one_row, play, total};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, duplex};
+use tokio::io::{AsyncReadExt, DuplexStream, duplex};
 
 const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 const OK_AND_MORE: &[u8] = &[0, 1, 0, 0x0a, 0, 0, 0];
@@ -174,26 +174,28 @@ async fn of_a_master_that_is_lost_at_any_byte_a_client_never_takes_a_broken_answ
     }
 }
 
-#[tokio::test]
-async fn of_a_satellite_that_is_lost_at_any_byte_a_client_has_an_error_or_the_master_s_answer() {
-    let shared = shared(&[]);
+/// A read of which the first server is lost after each number of bytes. The client has the other's answer as long as the first
+/// one has said nothing, and then an error; `session_over` gives a session both connections.
+async fn goes_to_the_other(
+    shared: &Arc<Shared>,
+    before: impl Fn(),
+    session_over: impl Fn(&mut Session, Lost<DuplexStream>, DuplexStream),
+) {
     let command = b"\x03SELECT a FROM t";
-    let answer = one_row(&["satellite"]);
-    let steps = [expects(0, command), Step::Sends(answer.clone())];
-    let other = one_row(&["the master"]);
-    let at_master = [expects(0, command), Step::Sends(other.clone())];
-    let (mut from_master, mut broken) = (0, 0);
-    for lost_after in 0..=total(&steps) {
-        let ((near, mut far), (to_master, mut master)) = (duplex(PIPE), duplex(PIPE));
-        let mut running = run(&shared, PIPE, |session| {
-            satellite_over(&shared, session, Lost::after(lost_after, near));
-            let server = &shared.gate.servers.master;
-            session.connections.master = Some(Backend::scripted(server, to_master));
+    let (answer, other) = (one_row(&["the first"]), one_row(&["the other"]));
+    let at_first = [expects(0, command), Step::Sends(answer.clone())];
+    let at_other = [expects(0, command), Step::Sends(other.clone())];
+    let (mut from_other, mut broken) = (0, 0);
+    for lost_after in 0..=total(&at_first) {
+        let ((near, mut first), (to_second, mut second)) = (duplex(PIPE), duplex(PIPE));
+        let mut running = run(shared, PIPE, |session| {
+            session_over(session, Lost::after(lost_after, near), to_second);
         });
+        before();
         running.answer().await;
         running.send(&packet(0, command)).await;
         let serving = async {
-            let _ = tokio::join!(play(&steps, &mut far), play(&at_master, &mut master));
+            let _ = tokio::join!(play(&at_first, &mut first), play(&at_other, &mut second));
             std::future::pending::<()>().await;
         };
         let hearing = tokio::time::timeout(WAIT, hear(&mut running, 4));
@@ -202,22 +204,33 @@ async fn of_a_satellite_that_is_lost_at_any_byte_a_client_has_an_error_or_the_ma
             () = serving => unreachable!("it serves for ever"),
         };
         let (heard, goes_on) = heard.expect("an answer or an end");
-        if lost_after == total(&steps) {
+        if lost_after == total(&at_first) {
             assert_eq!(heard, answer);
         } else if heard == other {
-            from_master += 1;
+            from_other += 1;
         } else {
             let seen = is_seen_as_broken(&heard, goes_on, &answer);
             assert!(seen, "lost after {lost_after}: {}", heard.escape_ascii());
             broken += 1;
         }
     }
-    assert_eq!(
-        from_master,
-        4 + command.len() + 5,
-        "nothing was said before"
-    );
+    assert_eq!(from_other, 4 + command.len() + 5, "nothing was said before");
     assert!(broken > 0);
+}
+
+#[tokio::test]
+async fn of_a_satellite_that_is_lost_at_any_byte_a_client_has_an_error_or_the_master_s_answer() {
+    let shared = shared(&[]);
+    goes_to_the_other(
+        &shared,
+        || (),
+        |session, first, second| {
+            satellite_over(&shared, session, first);
+            let master = &shared.gate.servers.master;
+            session.connections.master = Some(Backend::scripted(master, second));
+        },
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -227,49 +240,14 @@ async fn of_a_master_that_answers_sooner_and_is_lost_a_client_has_an_error_or_th
         ("GATE_CONSISTENCY", "eventual"),
         ("GATE_MASTER_READS", "spare"),
     ]);
-    let command = b"\x03SELECT a FROM t";
     let shape = understand("SELECT a FROM t").names.unwrap().shape;
-    let (answer, other) = (one_row(&["the master"]), one_row(&["satellite"]));
-    let steps = [expects(0, command), Step::Sends(answer.clone())];
-    let at_satellite = [expects(0, command), Step::Sends(other.clone())];
-    let (mut from_satellite, mut broken) = (0, 0);
-    for lost_after in 0..=total(&steps) {
-        let ((near, mut far), (to_satellite, mut satellite)) = (duplex(PIPE), duplex(PIPE));
-        let mut running = run(&shared, PIPE, |session| {
-            satellite_over(&shared, session, to_satellite);
-            let server = &shared.gate.servers.master;
-            let near = Lost::after(lost_after, near);
-            session.connections.master = Some(Backend::scripted(server, near));
-        });
-        busy_satellite(&shared, shape);
-        running.answer().await;
-        running.send(&packet(0, command)).await;
-        let serving = async {
-            let _ = tokio::join!(play(&steps, &mut far), play(&at_satellite, &mut satellite));
-            std::future::pending::<()>().await;
-        };
-        let hearing = tokio::time::timeout(WAIT, hear(&mut running, 4));
-        let heard = tokio::select! {
-            heard = hearing => heard,
-            () = serving => unreachable!("it serves for ever"),
-        };
-        let (heard, goes_on) = heard.expect("an answer or an end");
-        if lost_after == total(&steps) {
-            assert_eq!(heard, answer);
-        } else if heard == other {
-            from_satellite += 1;
-        } else {
-            let seen = is_seen_as_broken(&heard, goes_on, &answer);
-            assert!(seen, "lost after {lost_after}: {}", heard.escape_ascii());
-            broken += 1;
-        }
-    }
-    assert_eq!(
-        from_satellite,
-        4 + command.len() + 5,
-        "nothing was said before"
-    );
-    assert!(broken > 0);
+    let sooner = || busy_satellite(&shared, shape);
+    goes_to_the_other(&shared, sooner, |session, first, second| {
+        satellite_over(&shared, session, second);
+        let master = &shared.gate.servers.master;
+        session.connections.master = Some(Backend::scripted(master, first));
+    })
+    .await;
 }
 
 /// The master answers this shape sooner, and has time to spare.
