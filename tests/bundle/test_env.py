@@ -11,12 +11,12 @@ from support import compose as containers
 
 ROOT = pathlib.Path(containers.ROOT)
 COMPOSE_FILES = ["docker-compose.yml", "tests/compose.yml", *(str(each.relative_to(ROOT)) for each in ROOT.glob("loadgen/bench/**/*.yml"))]
-READ = re.compile(r"\$\{([A-Z][A-Z0-9_]*)(?::-([^}]*))?\}")
+READ = re.compile(r"\$\{([A-Z][A-Z0-9_]*)(?::?-([^}]*))?\}")
 LISTED = re.compile(r"^#([A-Z][A-Z0-9_]*)=(.*)$", re.MULTILINE)
 # What only the scripts read.
 OF_THE_LAYOUT = {"SATELLITES", "LAYOUT_CPUS"}
 # What those who use the other files set themselves.
-OF_TESTS = {"GATE_TEST_BREAK", "BENCH_STATE"}
+OF_TESTS = {"GATE_TEST_BREAK", "TEST_MYSQL_CONF", "BENCH_STATE"}
 
 
 def listed():
