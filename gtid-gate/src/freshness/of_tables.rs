@@ -37,6 +37,9 @@ impl Gate {
             let in_time = !matches!(answer, Answer::Behind);
             if waited && (in_time || left.is_zero()) {
                 let outcome = if in_time { "told" } else { "gave_up" };
+                if !in_time {
+                    self.table_writes.waited_in_vain();
+                }
                 self.metrics.table_waits.with_label_values(&[outcome]).inc();
             }
             match answer {

@@ -39,6 +39,8 @@ struct State {
     /// The master that the stream is about.
     master: String,
     connected: bool,
+    /// A read has waited for it in vain, and it has told nothing since.
+    silent: bool,
     /// All of which it is known what they wrote, or that it is not known.
     known: GtidSet,
     /// Of these it is not known.
@@ -85,13 +87,18 @@ impl TableWrites {
                 ..State::default()
             };
         }
-        state.connected = true;
+        (state.connected, state.silent) = (true, false);
         state.untold(before);
     }
 
     pub fn lost(&self) {
         lock(&self.state).connected = false;
         self.told.notify_waiters();
+    }
+
+    /// A read has waited in vain: nobody waits before something was told.
+    pub fn waited_in_vain(&self) {
+        lock(&self.state).silent = true;
     }
 
     pub fn is_connected(&self) -> bool {
@@ -129,7 +136,11 @@ impl TableWrites {
             Some(Broken::Views) => sample.views.clear(),
             _ => {}
         }
-        lock(&self.state).catalog = Some(Arc::new(Catalog::of(sample)));
+        let catalog = Some(Arc::new(Catalog::of(sample)));
+        {
+            let mut state = lock(&self.state);
+            (state.catalog, state.silent) = (catalog, false);
+        }
         self.told.notify_waiters();
     }
 
@@ -165,6 +176,7 @@ impl State {
     }
 
     fn wrote(&mut self, written: Written) -> bool {
+        self.silent = false;
         if self.known.contains(&written.gtid) {
             return false;
         }
@@ -200,7 +212,7 @@ impl State {
         mut sets: impl Iterator<Item = &'a GtidSet>,
         covered: bool,
     ) -> Answer {
-        let unsure = match self.connected {
+        let unsure = match self.connected && !self.silent {
             true => Answer::Behind,
             false => Answer::Everything,
         };

@@ -116,6 +116,17 @@ fn what_the_stream_has_not_told_yet_is_waited_for_or_all_is_needed() {
 }
 
 #[test]
+fn a_stream_that_was_waited_for_in_vain_is_not_waited_for_before_it_tells_something() {
+    let writes = begun();
+    assert_eq!(needs(&writes, T, "1-11"), Behind);
+    writes.waited_in_vain();
+    assert_eq!(needs(&writes, T, "1-11"), Everything);
+    assert_eq!(needs(&writes, T, "1-10"), Needs::These(set("1-10")));
+    writes.wrote(wrote(12, Some(&["u"])));
+    assert_eq!(needs(&writes, T, "1-11"), Behind);
+}
+
+#[test]
 fn what_is_told_again_changes_nothing() {
     let writes = begun();
     for number in [11, 12] {
