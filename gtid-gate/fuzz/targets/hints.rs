@@ -4,7 +4,7 @@
 //! a hint in a comment of a read is that hint and leaves it a read; no mistake shows the password.
 #![no_main]
 
-use gtid_gate::common::consistency::{self, AfterWait, Choice, Level};
+use gtid_gate::common::consistency::{self, AfterWait, Choice, Hint, Level, MasterReads};
 use gtid_gate::ops::config::{Address, Config};
 use gtid_gate::sql::{Class, understand};
 use std::time::Duration;
@@ -15,7 +15,9 @@ const SECRET: &str = "Keep this away";
 libfuzzer_sys::fuzz_target!(|text: &str| {
     for choice in [
         Choice::parse(text).ok(),
-        consistency::hint(text).and_then(Result::ok),
+        consistency::hint(text)
+            .and_then(Result::ok)
+            .map(|h| h.choice),
     ]
     .into_iter()
     .flatten()
@@ -42,7 +44,10 @@ fn check_choice(choice: Choice) {
     assert_eq!(Choice::parse(&written(choice)), Ok(choice));
     assert_eq!(
         consistency::hint(&format!(" MULTIMED: {} ", written(choice))),
-        Some(Ok(choice))
+        Some(Ok(Hint {
+            choice,
+            tables: None
+        }))
     );
     assert_eq!(choice.and_then(choice), choice);
 }
@@ -54,7 +59,12 @@ fn written(choice: Choice) -> String {
         AfterWait::Master => "after_wait=master".to_owned(),
         AfterWait::Error => "after_wait=error".to_owned(),
     });
-    [level, wait, after_wait]
+    let master_reads = choice.master_reads.map(|m| match m {
+        MasterReads::Spare => "master_reads=spare".to_owned(),
+        MasterReads::Fallback => "master_reads=fallback".to_owned(),
+        MasterReads::Never => "master_reads=never".to_owned(),
+    });
+    [level, wait, after_wait, master_reads]
         .into_iter()
         .flatten()
         .collect::<Vec<_>>()
@@ -67,9 +77,16 @@ fn check_comment(text: &str) {
         && !text.starts_with(['!', '+'])
         && !text.starts_with("M!");
     if is_plain_comment {
-        let expected = consistency::hint(text).unwrap_or(Ok(Choice::default()));
+        let said = consistency::hint(text).unwrap_or(Ok(Hint::default()));
         let understood = understand(&format!("SELECT 1 /*{text}*/"));
-        assert_eq!((understood.class, understood.hint), (Class::Read, expected));
+        assert_eq!(understood.class, Class::Read);
+        match said {
+            // What it lists are no tables.
+            Ok(hint) if hint.tables.is_some() && understood.listed.is_none() => {
+                assert!(understood.hint.is_err());
+            }
+            said => assert_eq!(understood.hint, said.map(|h| h.choice)),
+        }
     }
 }
 
@@ -80,7 +97,7 @@ fn check_settings(text: &str) {
         "GATE_WORKERS" => Some("1".to_owned()),
         _ if name.ends_with("_FILE") => None,
         "GATE_SATELLITES" | "GATE_USERS" | "GATE_CONSISTENCY" | "GATE_AFTER_WAIT"
-        | "GATE_MASTER" => Some(text.to_owned()),
+        | "GATE_MASTER" | "GATE_MASTER_READS" | "GATE_TABLE_STREAM" => Some(text.to_owned()),
         "GATE_WAIT_MS" | "GATE_LISTEN" => text.split(';').next_back().map(str::to_owned),
         _ => None,
     });
