@@ -2,6 +2,7 @@
 
 import contextlib
 
+import mysql.connector
 import pymysql
 import pytest
 
@@ -192,6 +193,21 @@ class TestDeclaredTransactions:
         session.execute("SELECT v FROM busy")
         session.execute("COMMIT")
         session.execute("SELECT v FROM busy")
+
+    def test_its_list_ends_with_a_transaction_that_the_master_answered(self, stack, tables, session):
+        with (
+            behind(stack, tables, session),
+            contextlib.closing(stack.gate_connect(user=ADMIN, database=tables, client="connector")) as connection,
+        ):
+            plain, prepared = connection.cursor(), connection.cursor(prepared=True)
+            plain.execute("START TRANSACTION READ ONLY /* multimed: tables=busy wait_ms=0 */")
+            plain.execute("SELECT v FROM busy WHERE id = 1")
+            assert plain.fetchall() == [(11,)]
+            with pytest.raises(mysql.connector.Error, match="`quiet`"):
+                plain.execute("SELECT v FROM quiet")
+            plain.execute("COMMIT")
+            prepared.execute("SELECT v FROM quiet WHERE id = %s", (1,))
+            assert prepared.fetchall() == [(1,)]
 
 
 @pytest.mark.parametrize("client", ["pymysql", "connector"])

@@ -61,20 +61,17 @@ impl Session {
     }
 
     /// A read-only transaction may have said which tables it will read.
-    fn check_tables(&mut self, known: &Known) -> Result<(), SqlError> {
+    fn check_tables(&self, known: &Known) -> Result<(), SqlError> {
         if known.listed.is_some() && !matches!(known.class, Class::Begin { .. }) {
             return Err(SqlError::gate(
                 "tables=… belongs to START TRANSACTION READ ONLY",
             ));
         }
-        let database = self.state.database.as_deref();
-        match (self.state.tx, &self.state.declared) {
-            (Tx::None, _) => {
-                self.state.declared = None;
-                Ok(())
+        match &self.state.declared {
+            Some(declared) if self.state.tx != Tx::Lost => {
+                declared.admits(known, self.state.database.as_deref())
             }
-            (Tx::Lost, _) | (_, None) => Ok(()),
-            (_, Some(declared)) => declared.admits(known, database),
+            _ => Ok(()),
         }
     }
 

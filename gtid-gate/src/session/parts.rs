@@ -4,7 +4,7 @@ use super::connections::Connections;
 use super::fault::Fault;
 use super::prepared::Statements;
 use super::promise::{Chosen, Promise};
-use super::state::State;
+use super::state::{State, Tx};
 use super::user::User;
 use crate::backend::{Permit, Role, Server};
 use crate::clients::login::{Account, Client};
@@ -93,6 +93,9 @@ impl Session {
 
     /// What the reads of the statement in hand are promised: said by the statement, else the session, else the user.
     pub(super) fn promise(&mut self, hint: Choice) {
+        if self.state.tx == Tx::None {
+            self.state.declared = None;
+        }
         let (config, user, state) = (&self.shared.config, &self.user, &self.state);
         self.promise.begin_statement(state.tx, hint, || Chosen {
             session: state.choice,
