@@ -165,6 +165,9 @@ class TestDeclaredTransactions:
 
     @pytest.mark.parametrize("late", [True, False])
     def test_another_table_is_refused_from_the_first_statement_on(self, stack, tables, session, late):
+        # Then the gate knows what tables there are; without that it refuses none, and the snapshot has all.
+        with behind(stack, tables, session):
+            pass
         with behind(stack, tables, session) if late else contextlib.nullcontext():
             session.execute(self.BEGIN)
             for sql in ("SELECT v FROM busy", "SELECT v FROM of_busy", f"SELECT v FROM `{tables}`.busy"):
@@ -193,6 +196,23 @@ class TestDeclaredTransactions:
         session.execute("SELECT v FROM busy")
         session.execute("COMMIT")
         session.execute("SELECT v FROM busy")
+
+    def test_a_prepared_statements_tables_are_those_of_the_schema_it_was_prepared_in(self, stack, tables, session):
+        other = f"{tables}_other"[:64]
+        stack.sql("master", f"DROP DATABASE IF EXISTS `{other}`")
+        stack.sql("master", f"CREATE DATABASE `{other}`")
+        stack.sql("master", f"CREATE TABLE `{other}`.busy (id INT PRIMARY KEY, v INT)")
+        stack.await_satellites()
+        with behind(stack, tables, session):
+            pass
+        with contextlib.closing(stack.gate_connect(user=ADMIN, database=tables, client="connector")) as connection:
+            plain, prepared = connection.cursor(), connection.cursor(prepared=True)
+            prepared.execute("SELECT v FROM busy WHERE id = %s", (1,))
+            assert prepared.fetchall() == [(11,)]
+            plain.execute(f"USE `{other}`")
+            plain.execute("START TRANSACTION READ ONLY /* multimed: tables=busy */")
+            with pytest.raises(mysql.connector.Error, match=f"`{tables}`.`busy`"):
+                prepared.execute("SELECT v FROM busy WHERE id = %s", (1,))
 
     def test_its_list_ends_with_a_transaction_that_the_master_answered(self, stack, tables, session):
         with (

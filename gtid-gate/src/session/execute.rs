@@ -32,7 +32,7 @@ impl Session {
         self.promise(known.hint);
         self.tie(known.ties);
         self.names = known.names.clone();
-        self.check_tables(known)?;
+        self.check_tables(known, &work)?;
         match plan(&self.state, known, &work) {
             Plan::Outside(outside) => self.outside(outside, &mut work).await,
             Plan::EndThen(outside) => {
@@ -61,7 +61,7 @@ impl Session {
     }
 
     /// A read-only transaction may have said which tables it will read.
-    fn check_tables(&self, known: &Known) -> Result<(), SqlError> {
+    fn check_tables(&self, known: &Known, work: &Work) -> Result<(), SqlError> {
         if known.listed.is_some() && !matches!(known.class, Class::Begin { .. }) {
             return Err(SqlError::gate(
                 "tables=… belongs to START TRANSACTION READ ONLY",
@@ -69,7 +69,7 @@ impl Session {
         }
         match &self.state.declared {
             Some(declared) if self.state.tx != Tx::Lost => {
-                declared.admits(known, self.state.database.as_deref())
+                declared.admits(known, self.database_of(work))
             }
             _ => Ok(()),
         }

@@ -62,7 +62,7 @@ impl Session {
             match leave.inspect_err(|_| self.count_error("no_server"))? {
                 Leave::Master(place) => {
                     self.promise.covers = true;
-                    self.declared_is_for(None, names.as_deref())?;
+                    self.declared_is_for(None, names.as_deref(), work)?;
                     let spare = place.is_spare();
                     self.master_said_nothing = false;
                     let outcome = self.read_by_leave(place, work, opening).await;
@@ -82,7 +82,7 @@ impl Session {
                     tables,
                 } => {
                     self.promise.covers = covers;
-                    self.declared_is_for(tables, names.as_deref())?;
+                    self.declared_is_for(tables, names.as_deref(), work)?;
                     let outcome = self.read_on(&server, &incarnation, work, opening).await;
                     drop(running);
                     self.turn = None;
@@ -109,12 +109,16 @@ impl Session {
         &mut self,
         catalog: Option<Arc<Catalog>>,
         names: Option<&Names>,
+        work: &Work,
     ) -> Result<(), SqlError> {
         let Some(declared) = &mut self.state.declared else {
             return Ok(());
         };
         declared.catalog = catalog.or_else(|| self.shared.gate.table_writes.known_catalog());
-        let database = self.state.database.as_deref();
+        let Some(declared) = &self.state.declared else {
+            return Ok(());
+        };
+        let database = self.database_of(work);
         names.map_or(Ok(()), |names| declared.check(names, database))
     }
 
@@ -134,11 +138,16 @@ impl Session {
         }
         let alone = opening.is_empty() && self.state.autocommit && self.state.tx == Tx::None;
         let names = names.filter(|_| alone)?;
-        let database = match work {
+        let database = self.database_of(work);
+        Some(TableNames { names, database })
+    }
+
+    /// Where the statement's unqualified names belong: a prepared one's to the schema that it was prepared in.
+    pub(super) fn database_of<'a>(&'a self, work: &'a Work) -> Option<&'a str> {
+        match work {
             Work::Execute(execution) => execution.text.database.as_deref(),
             _ => self.state.database.as_deref(),
-        };
-        Some(TableNames { names, database })
+        }
     }
 
     /// What a satellite lacks is read on the master as if it were not fresh enough, and what it refuses as a write runs
