@@ -41,6 +41,7 @@ final class CaptureRun implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(CaptureRun.class);
     private static final int MAX_CLAIMS = 100;
     private static final int SET_CHECKS = 50;
+    private static final long READ_AHEAD_BYTES = 8L * 1024 * 1024;
 
     private final CaptureConfig config;
     private final Metrics metrics;
@@ -186,9 +187,11 @@ final class CaptureRun implements AutoCloseable {
             Sequencer sequencer = new Sequencer(config, verdicts, large, rows, epoch, prepared, tableStream);
             prepared.resumeFrom(claim.set());
             tableStream.restart(master.serverUuid(), claim.set());
-            reader = new BinlogReader(config.master(), claim.set(), sequencer);
+            TableTeller teller = new TableTeller(tableStream, config.testFault());
+            ReadAhead ahead = new ReadAhead(READ_AHEAD_BYTES);
+            reader = new BinlogReader(config.master(), claim.set(), event -> ahead.add(event, teller.event(event)));
             if (!closed) {
-                reader.run();
+                ahead.run(reader::run, reader::close, sequencer);
             }
         }
     }

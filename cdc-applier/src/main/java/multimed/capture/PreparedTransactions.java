@@ -53,11 +53,6 @@ final class PreparedTransactions {
         byXid.put(xid, prepared);
     }
 
-    /** Keeps it; null as for {@link #take}. */
-    Prepared get(String xid) {
-        return byXid.get(xid);
-    }
-
     /** Forgets it; null if it was prepared before this process began, or was too much. */
     Prepared take(String xid) {
         Prepared prepared = byXid.remove(xid);

@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * In: the binlog reader's events. Out: each transaction handed on once, in the order of the binlog; before that, the tables
- * that it wrote, to the table stream. One thread.
+ * In: the binlog reader's events, as they were read ahead. Out: each transaction handed on once, in the order of the binlog. One
+ * thread, capture's.
  *
  * <pre>
  * transaction longer than the limit         streamed raw as it comes; a rebuild if it turns out not to be replayable
@@ -48,7 +48,6 @@ final class Sequencer implements BinlogReader.Sink {
     private byte[] formatDescription;
     private GtidEvent open;
     private TransactionEnd end;
-    private TransactionTables tables;
     private List<BinlogEvent> events = new ArrayList<>();
     private LargeTransaction large;
     private boolean largeXa;
@@ -119,7 +118,6 @@ final class Sequencer implements BinlogReader.Sink {
         }
         open = start;
         end = new TransactionEnd();
-        tables = new TransactionTables();
         events = new ArrayList<>();
         large = start.transactionBytes() > config.largeBytes() ? largeTransaction() : null;
         largeXa = false;
@@ -146,7 +144,6 @@ final class Sequencer implements BinlogReader.Sink {
 
     private void content(BinlogEvent event) throws Exception {
         boolean last = end.isLast(event);
-        tables.add(event, last);
         if (large != null && isXaStart(event)) {
             large = null;
             largeXa = true;
@@ -168,9 +165,6 @@ final class Sequencer implements BinlogReader.Sink {
     private void finish() throws Exception {
         Gtid gtid = open.gtid();
         TestFault.Kind fault = config.testFault().at(gtid);
-        if (fault != TestFault.Kind.UNTOLD) {
-            tableStream.publish(gtid, open.committedHereMicros(), tables.written(prepared::get));
-        }
         if (epoch.set().contains(gtid)) {
             log.warn("the master sent a transaction again, ignored gtid={}", gtid);
         } else {

@@ -2,14 +2,12 @@ package multimed.capture;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.function.Function;
 import multimed.binlog.BinlogEvent;
 import multimed.binlog.EventType;
 import multimed.binlog.MalformedEventException;
 import multimed.binlog.QueryEvent;
 import multimed.binlog.TableMap;
 import multimed.binlog.TableName;
-import multimed.capture.PreparedTransactions.Prepared;
 import multimed.capture.tables.WrittenTables;
 
 /**
@@ -21,7 +19,7 @@ import multimed.capture.tables.WrittenTables;
  * BEGIN, nothing, XID or COMMIT                     none
  * XA START … XA PREPARE, XA ROLLBACK                none: nothing is committed
  * XA START … XA COMMIT … ONE PHASE                  the tables of its table maps
- * XA COMMIT                                         those of the prepared changes; everything if they are not in memory
+ * XA COMMIT                                         those that were prepared; everything if they are not in memory
  * a table of the server's own                       everything: statements read these without naming them
  * any other                                         everything
  * </pre>
@@ -31,6 +29,7 @@ final class TransactionTables {
 
     private final Map<Long, TableName> tables = new LinkedHashMap<>();
     private Kind kind;
+    /** Of an XA transaction. */
     private String xid;
     private boolean onePhase;
     private boolean everything;
@@ -81,9 +80,11 @@ final class TransactionTables {
             kind = Kind.XA_CHANGES;
         } else if (text.startsWith("XA COMMIT ")) {
             kind = Kind.XA_COMMIT;
-            xid = Statements.xid(query);
         } else if (text.startsWith("XA ROLLBACK ")) {
             kind = Kind.XA_ROLLBACK;
+        }
+        if (kind != null && kind != Kind.CHANGES) {
+            xid = Statements.xid(query);
         }
         return kind != null;
     }
@@ -99,27 +100,24 @@ final class TransactionTables {
     /**
      * After the last event.
      *
-     * @param prepared gives the changes that were prepared under an xid, or null
+     * @param prepared the tables of prepared XA transactions; this one joins or leaves them
      */
-    WrittenTables written(Function<String, Prepared> prepared) {
+    WrittenTables written(PreparedTables prepared) {
+        WrittenTables ended = xid == null ? WrittenTables.ALL : prepared.remove(xid);
         if (everything || kind == null) {
             return WrittenTables.ALL;
         }
+        WrittenTables changed = WrittenTables.of(tables.values());
         return switch (kind) {
-            case CHANGES -> WrittenTables.of(tables.values());
-            case XA_CHANGES -> onePhase ? WrittenTables.of(tables.values()) : WrittenTables.NONE;
+            case CHANGES -> changed;
+            case XA_CHANGES -> onePhase ? changed : prepared(changed, prepared);
             case XA_ROLLBACK -> WrittenTables.NONE;
-            case XA_COMMIT -> of(prepared.apply(xid));
+            case XA_COMMIT -> ended;
         };
     }
 
-    private static WrittenTables of(Prepared prepared) {
-        if (prepared == null || prepared.unsafe() != null) {
-            return WrittenTables.ALL;
-        }
-        TransactionTables group = new TransactionTables();
-        group.kind = Kind.CHANGES;
-        prepared.changes().forEach(event -> group.add(event, false));
-        return group.written(xid -> null);
+    private WrittenTables prepared(WrittenTables changed, PreparedTables prepared) {
+        prepared.put(xid, changed);
+        return WrittenTables.NONE;
     }
 }

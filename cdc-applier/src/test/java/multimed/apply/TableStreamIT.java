@@ -85,7 +85,7 @@ class TableStreamIT {
     }
 
     private static final List<String> EXPECTED = List.of("app.plain", "app.noted app.t", "ALL",
-            "", "app.plain", "", "", "app.plain", "app.plain", "app.plain", "", "ALL", "ALL", "app.noted", "", "ALL");
+            "", "app.plain", "", "", "app.plain", "app.plain", "app.plain", "", "app.noted app.t", "ALL", "app.noted", "", "ALL");
 
     @Test
     void aCaptureThatIsRestartedBeginsWhereItsLogEnds() throws Exception {

@@ -45,6 +45,12 @@ final class CapturedEvents {
         return transactions;
     }
 
+    /** As the binlog reader gives them: each transaction's GTID event, then the others, compressed ones as they are. */
+    static List<BinlogEvent> events() {
+        return lines().stream().map(l -> l.split(" ")).filter(p -> !p[0].equals("format"))
+                .map(p -> BinlogEvent.of(HexFormat.of().parseHex(p[1]))).toList();
+    }
+
     private static List<BinlogEvent> uncompressed(BinlogEvent event) {
         if (event.type() != EventType.TRANSACTION_PAYLOAD) {
             return List.of(event);

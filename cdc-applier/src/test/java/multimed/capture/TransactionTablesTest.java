@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import multimed.binlog.BinlogEvent;
 import multimed.binlog.EventType;
 import multimed.binlog.TableName;
@@ -25,7 +26,7 @@ class TransactionTablesTest {
     private static final BinlogEvent END = query("XA END X'01',X'',1");
     private static final BinlogEvent COMMIT = query("XA COMMIT X'01',X'',1");
 
-    private final PreparedTransactions prepared = new PreparedTransactions();
+    private final PreparedTables prepared = new PreparedTables();
 
     private static BinlogEvent event(int type, byte[] body, int... flags) {
         int length = BinlogEvent.HEADER + body.length;
@@ -60,7 +61,7 @@ class TransactionTablesTest {
         TransactionTables tables = new TransactionTables();
         TransactionEnd end = new TransactionEnd();
         events.forEach(each -> tables.add(each, end.isLast(each)));
-        return text(tables.written(prepared::get));
+        return text(tables.written(prepared));
     }
 
     private String written(BinlogEvent... events) {
@@ -145,15 +146,32 @@ class TransactionTablesTest {
     @Test
     void xaChangesCountWhenTheyAreCommitted() {
         List<BinlogEvent> group = List.of(START, map(1, "a", "t"), rows(1), END, prepare(0));
+        assertEquals("ALL", written(COMMIT), "prepared before it is known");
         assertEquals("", written(group));
-        assertEquals("ALL", written(COMMIT), "not in memory");
-        prepared.add("X'01',X'',1", new MasterTransaction(null, null, group), null);
-        assertEquals("a.t", written(COMMIT));
         assertEquals("ALL", written(query("XA COMMIT X'02',X'',1")), "another one");
+        assertEquals("a.t", written(COMMIT));
+        assertEquals("ALL", written(COMMIT), "it is over");
+        assertEquals("", written(group));
         assertEquals("", written(query("XA ROLLBACK X'01',X'',1")));
-        prepared.add("X'01',X'',1", new MasterTransaction(null, null, group), "a statement inside");
-        assertEquals("ALL", written(COMMIT), "unsafe");
+        assertEquals("ALL", written(COMMIT), "rolled back");
         assertEquals("a.t", written(START, map(1, "a", "t"), rows(1), END, prepare(1)), "one phase");
+    }
+
+    /** The xid is used again: what was prepared under it before must not be taken for this. */
+    @Test
+    void whatAnXaTransactionPreparedIsForgottenWhenAnotherOfItsNameIsNotUnderstood() {
+        assertEquals("", written(START, map(1, "a", "t"), rows(1), END, prepare(0)));
+        assertEquals("ALL", written(START, map(2, "a", "u"), rows(3), END, prepare(0)));
+        assertEquals("ALL", written(COMMIT));
+    }
+
+    @Test
+    void theOldestPreparedTransactionsAreForgotten() {
+        WrittenTables wide = WrittenTables.of(IntStream.range(0, 1000).mapToObj(i -> new TableName("a", "t" + i)).toList());
+        IntStream.range(0, 101).forEach(i -> prepared.put("wide" + i, wide));
+        assertEquals(WrittenTables.ALL, prepared.remove("wide0"));
+        assertEquals(wide, prepared.remove("wide1"));
+        assertEquals(wide, prepared.remove("wide100"));
     }
 
     @Test
@@ -161,9 +179,6 @@ class TransactionTablesTest {
         List<String> all = new ArrayList<>();
         for (MasterTransaction each : CapturedEvents.transactions()) {
             all.add(written(each.events()));
-            if (new Classifier(CapturedEvents.COLLATIONS, "UTC").classify(each) instanceof Verdict.AsXaPrepare xa) {
-                prepared.add(xa.xid(), each, xa.unsafe());
-            }
         }
         assertEquals(CAPTURED.strip(), String.join("\n", all).replace("\n\n", "\n-\n"));
     }

@@ -7,7 +7,7 @@ import multimed.gtid.Gtid;
 import multimed.gtid.GtidSet;
 
 /**
- * The newest transactions of an epoch, in the order of the binlog. In: frames, from capture's thread. Out: the same to each subscriber's
+ * The newest transactions of an epoch, in the order of the binlog. In: frames, from the thread that reads the binlog. Out: the same to each subscriber's
  * thread, by place. Bounded in number and bytes: when the oldest falls out, its GTID joins {@code before}. Its lock is held for copying
  * references only. Must never: forget a transaction without adding its GTID to {@code before}.
  */
@@ -56,9 +56,12 @@ final class TableRing {
         notifyAll();
     }
 
-    /** The same master, from another set on. */
+    /** The same master: {@code set} will not be told, and what was told already may go beyond it. */
     synchronized void restart(GtidSet set) {
-        restart(serverUuid, set);
+        while (oldest < next) {
+            forgetOldest();
+        }
+        restart(serverUuid, before.union(set));
     }
 
     synchronized void add(Gtid gtid, byte[] frame) {

@@ -17,9 +17,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * In: what each transaction wrote, from capture's thread. Out: the same over TCP to each subscriber, as TABLE_STREAM.md has it. Lives as
+ * In: what each transaction wrote, from the thread that reads the binlog. Out: the same over TCP to each subscriber, as TABLE_STREAM.md has it. Lives as
  * long as the process, over epochs. Threads: table-catalog reads the master's catalog, table-stream accepts, table-subscriber sends, one each; all daemons. Must never: make
- * capture's thread wait for a subscriber.
+ * that thread wait for a subscriber.
  */
 public final class TableStream implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(TableStream.class);
@@ -65,7 +65,7 @@ public final class TableStream implements AutoCloseable {
         subscribers.forEach(Subscriber::close);
     }
 
-    /** Transactions that nobody can tell the tables of came between; the epoch goes on behind {@code before}. */
+    /** Among {@code before} are transactions that nobody can tell the tables of; from capture's thread, while the reader's goes on. */
     public void restart(GtidSet before) {
         ring.restart(before);
         catalog.changed();

@@ -179,9 +179,13 @@ class TableStreamTest {
     void transactionsThatCanNotBeToldDoNotStayAHole() throws IOException {
         stream.restart(MASTER, FIRST);
         publish(10);
+        // It was told before it was written to the log.
+        publish(11);
         stream.restart(GtidSet.parse(MASTER + ":1-10," + MASTER.replace('a', 'b') + ":1-1000"));
+        publish(12);
         try (TestSubscriber subscriber = subscriber()) {
-            assertEquals(hello("1-10," + MASTER.replace('a', 'b') + ":1-1000"), subscriber.next());
+            assertEquals(hello("1-11," + MASTER.replace('a', 'b') + ":1-1000"), subscriber.next());
+            assertEquals(told(12), subscriber.next());
         }
     }
 
