@@ -95,6 +95,20 @@ def test_a_raised_limit_lets_those_that_wait_run(stack, sessions, limit):
     assert not errors
 
 
+def test_a_number_fixes_the_limit_until_it_is_to_be_found_again(stack, limit):
+    name = stack.satellites[0]
+
+    def shown():
+        limits = stack.server(name)["limits"]
+        return limits["running"], limits["auto"]
+
+    limit(name, running="auto")
+    running, found = shown()
+    assert found and 2 <= running <= 64
+    limit(name, running=7)
+    assert shown() == (7, False)
+
+
 def test_overload_is_a_clear_error_and_nobody_elses_trouble(stack, sessions, limit):
     """Those in the queue are refused when their time is up; those that run go on; then all is as before."""
     for name in stack.satellites:
@@ -357,6 +371,7 @@ def test_another_user_never_gets_a_connection_of_the_first(stack, sessions, limi
         (("limit", "master", "walking=3"), "expected"),
         (("limit", "master"), "usage"),
         (("limit", "master", "running=many"), "usage"),
+        (("limit", "master", "running=auto"), "the master's limit is a number"),
     ],
 )
 def test_a_limit_that_makes_no_sense_is_refused(stack, command, said):

@@ -54,6 +54,11 @@ impl Limiter {
         self.queued.load(Ordering::Relaxed)
     }
 
+    /// All places are taken.
+    pub fn is_full(&self) -> bool {
+        self.free.available_permits() == 0
+    }
+
     /// A place at once, if one is free and nobody waits.
     pub fn try_take(self: &Arc<Self>) -> Option<Permit> {
         let permit = self.free.clone().try_acquire_owned().ok()?;

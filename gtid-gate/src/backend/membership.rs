@@ -101,6 +101,10 @@ impl Servers {
                 .with_label_values(&label)
                 .set(load as i64);
             metrics
+                .server_limit
+                .with_label_values(&label)
+                .set(server.limiter.limit() as i64);
+            metrics
                 .server_queued
                 .with_label_values(&label)
                 .set(server.limiter.queued() as i64);

@@ -1,7 +1,9 @@
 //! The servers behind the gate: connections to them, what is known of each, and how much of each may be used.
 
+mod auto_limit;
 mod backlog;
 mod connection;
+mod found_limit;
 mod limiter;
 mod membership;
 mod monitor;

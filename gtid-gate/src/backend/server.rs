@@ -4,12 +4,13 @@
 //! Must never: give a position of one incarnation for another; a position is dropped when its connection is lost.
 
 use super::backlog::Backlog;
+use super::found_limit::FoundLimit;
 use super::limiter::Limiter;
 use super::pool::{Pool, Pooled};
 use super::times::{Average, Times};
 use crate::common::lock;
 use crate::gtid::GtidSet;
-use crate::ops::config::{Address, Limits};
+use crate::ops::config::{Address, Limits, RunningLimit};
 use prometheus::IntCounter;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -79,6 +80,8 @@ pub struct Server<C: Pooled> {
     /// How long reads waited here until it was fresh enough.
     pub delay: Average,
     pub limiter: Arc<Limiter>,
+    /// What the limiter's limit is.
+    pub found: FoundLimit,
     pub pool: Arc<Pool<C>>,
     /// Sessions that are in the middle of something here: a read-only transaction, a cursor.
     pub open: AtomicUsize,
@@ -98,6 +101,11 @@ impl<C: Pooled> Server<C> {
         limits: Limits,
         any_loss: Arc<Notify>,
     ) -> Self {
+        let found = FoundLimit::new(match role {
+            // Its writes have no shape to learn from, and what waits for locks is no sign of load.
+            Role::Master => RunningLimit::Fixed(limits.running.most()),
+            Role::Satellite => limits.running,
+        });
         Self {
             id,
             name,
@@ -116,7 +124,8 @@ impl<C: Pooled> Server<C> {
             running: AtomicUsize::new(0),
             times: Times::default(),
             delay: Average::default(),
-            limiter: Arc::new(Limiter::new(limits.running)),
+            limiter: found.limiter(),
+            found,
             pool: Arc::new(Pool::new(limits.connections)),
             open: AtomicUsize::new(0),
             draining: AtomicBool::new(false),
@@ -151,18 +160,6 @@ impl<C: Pooled> Server<C> {
             Role::Satellite => self.limiter.queued(),
         };
         self.running.load(Ordering::Relaxed).saturating_sub(waiting)
-    }
-
-    pub fn limits(&self) -> Limits {
-        Limits {
-            running: self.limiter.limit(),
-            connections: self.pool.limit(),
-        }
-    }
-
-    pub fn set_limits(&self, limits: Limits) {
-        self.limiter.set_limit(limits.running);
-        self.pool.set_limit(limits.connections);
     }
 
     pub fn set_lag(&self, lag: Duration) {
@@ -345,7 +342,7 @@ mod tests {
             port: 3306,
         };
         let limits = Limits {
-            running: 1,
+            running: RunningLimit::Fixed(1),
             connections: 1,
         };
         let any_loss = Arc::default();

@@ -170,6 +170,18 @@ impl Gate {
             .for_each(|(server, _)| server.seek(&master));
     }
 
+    /// Has a satellite that is short of turns asked whether it falls behind.
+    pub fn look(&self, server: &Server) {
+        let Some(master) = self.servers.master.position() else {
+            return;
+        };
+        // Less often than the satellite: that shows for how long it has lacked what the master had.
+        if master.asked.elapsed() >= WORTH_ASKING * 2 {
+            self.read_index.nudge();
+        }
+        server.wanted.notify_one();
+    }
+
     /// A session may leave its server only for one that is known to have what it saw: if another has less to do, both
     /// are asked where they are, so that its next read can.
     fn look_for_lighter(&self, leave: &Leave, read: Request<'_>) {

@@ -6,8 +6,8 @@
 
 use super::admission::Gate;
 use super::probe::follow;
-use crate::backend::{Monitor, Server};
-use crate::ops::config::{Address, Config, Limits};
+use crate::backend::{Monitor, Role, Server};
+use crate::ops::config::{Address, Config};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -15,6 +15,8 @@ use std::sync::atomic::Ordering;
 pub enum FleetError {
     #[error("there is no satellite {0:?}")]
     Unknown(String),
+    #[error("the master's limit is a number")]
+    MasterIsFixed,
     #[error("{0} is there already")]
     Known(Address),
     #[error(
@@ -31,8 +33,14 @@ pub enum FleetError {
 /// The limits that an operator changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WantedLimits {
-    pub running: Option<usize>,
+    pub running: Option<WantedRunning>,
     pub connections: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WantedRunning {
+    Auto,
+    Fixed(usize),
 }
 
 impl Gate {
@@ -42,19 +50,19 @@ impl Gate {
             true => self.servers.master.clone(),
             false => self.satellite(name)?,
         };
-        let known = server.limits();
-        let limits = Limits {
-            running: wanted.running.unwrap_or(known.running),
-            connections: wanted.connections.unwrap_or(known.connections),
-        };
-        if limits != known {
-            let Limits {
-                running,
-                connections,
-            } = limits;
-            tracing::info!(server = %server.name, running, connections, "limits set");
+        match wanted.running {
+            Some(WantedRunning::Auto) if server.role == Role::Master => {
+                return Err(FleetError::MasterIsFixed);
+            }
+            Some(WantedRunning::Auto) => server.found.find(),
+            Some(WantedRunning::Fixed(limit)) => server.found.fix(limit),
+            None => {}
         }
-        server.set_limits(limits);
+        if let Some(limit) = wanted.connections {
+            server.pool.set_limit(limit);
+        }
+        let (name, running, connections) = (&server.name, wanted.running, wanted.connections);
+        tracing::info!(server = %name, ?running, ?connections, "limits set");
         Ok(server)
     }
 

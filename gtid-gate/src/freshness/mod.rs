@@ -19,10 +19,11 @@ mod wait;
 
 pub use admission::{Gate, Leave, Request};
 pub use catalog::Catalog;
-pub use fleet::{FleetError, WantedLimits};
+pub use fleet::{FleetError, WantedLimits, WantedRunning};
 pub use history::{History, Place, Told};
 pub use master_leave::MasterLeave;
 pub use read_index::ReadIndex;
+pub use table_frames::frame as table_frame;
 pub use table_stream::follow as follow_table_stream;
 pub use table_writes::TableNames;
 

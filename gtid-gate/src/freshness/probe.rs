@@ -3,7 +3,7 @@
 //! In: requirements of reads that wait, and what reads missed here before they went elsewhere. Out: the satellite's
 //! position, published in its `Server`. One question is in flight at a time: "wait for the oldest requirement, then
 //! say what you have"; it serves all that wait. Nothing is missed: nothing is asked but a slow keepalive, which also
-//! finds a hung server.
+//! finds a hung server, and what those ask who want to know how far it is behind.
 //! Must never: leave a position standing whose connection is gone, or whose set is not inside the master's.
 
 use super::read_index::ReadIndex;
@@ -59,11 +59,12 @@ async fn serve(
     let (mut lag, mut looks) = (Lag::default(), Looks::default());
     let mut checked = None;
     loop {
-        let mut position = match next_position(monitor, &mut backend).await {
-            Ok(position) => position,
+        let (mut position, waited) = match next_position(monitor, &mut backend).await {
+            Ok(answer) => answer,
             Err(error) => return error,
         };
         let answered = Instant::now();
+        let asked = position.asked;
         if due(checked, monitor.keepalive) {
             if let Err(error) = inside_master(monitor, read_index, &position).await {
                 return error;
@@ -72,11 +73,17 @@ async fn serve(
         }
         lag.look(master, &position);
         monitor.server.set_lag(lag.age());
+        let question = if waited {
+            answered - asked
+        } else {
+            Duration::ZERO
+        };
+        monitor.server.found.lags(lag.at(asked).max(question));
         position.as_of = lag.reached;
         position.backlog = looks.look(Look {
             at: answered,
             executed: position.executed.count(),
-            lag: lag.at(position.asked),
+            lag: lag.at(asked),
         });
         monitor.publish(Arc::new(position));
         *served = true;
@@ -94,12 +101,20 @@ fn due(checked: Option<Instant>, every: Duration) -> bool {
     checked.is_none_or(|at: Instant| at.elapsed() >= every)
 }
 
-async fn next_position(monitor: &Monitor, backend: &mut Backend) -> Result<Position, BackendError> {
+/// And whether the satellite was asked to wait: so long it has lacked something.
+async fn next_position(
+    monitor: &Monitor,
+    backend: &mut Backend,
+) -> Result<(Position, bool), BackendError> {
     match monitor.server.oldest_unmet() {
-        None => monitor.bounded(sample(backend), Duration::ZERO).await,
+        None => {
+            let position = monitor.bounded(sample(backend), Duration::ZERO).await?;
+            Ok((position, false))
+        }
         Some(required) => {
             let asking = sample_after(backend, &required, monitor.wait);
-            monitor.bounded(asking, monitor.wait).await
+            let position = monitor.bounded(asking, monitor.wait).await?;
+            Ok((position, true))
         }
     }
 }
@@ -172,7 +187,7 @@ mod tests {
     use super::*;
     use crate::backend::Role;
     use crate::gtid::GtidSet;
-    use crate::ops::config::{Address, Limits};
+    use crate::ops::config::{Address, Limits, RunningLimit};
 
     fn position(last: u64, asked: Instant) -> Position {
         let uuid = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
@@ -193,7 +208,7 @@ mod tests {
             port: 3306,
         };
         let limits = Limits {
-            running: 1,
+            running: RunningLimit::Fixed(1),
             connections: 1,
         };
         let master = Server::new(

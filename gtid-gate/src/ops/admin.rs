@@ -6,7 +6,8 @@
 //! - POST /servers                {"address":"host:port"}: a satellite more
 //! - POST /servers/NAME/drain     nothing new for it; what is open there may end
 //! - POST /servers/NAME/undrain   as before
-//! - PUT /servers/NAME/limits     {"running":n,"connections":n}, one of both or both: what it gets at most; the master's too
+//! - PUT /servers/NAME/limits     {"running":n,"connections":n}, one of both or both: what it gets at most; the master's too;
+//!   "running":"auto": found again, on a satellite
 //! - DELETE /servers/NAME         forgets a satellite that is down, or drained and no longer used
 //!
 //! Who changes something must come from this host or bring the token (`Authorization: Bearer …`), and be no web page.
@@ -14,7 +15,7 @@
 
 use crate::backend::{Role, Server, lag_transactions};
 use crate::clients::shared::Shared;
-use crate::freshness::{FleetError, WantedLimits};
+use crate::freshness::{FleetError, WantedLimits, WantedRunning};
 use crate::ops::config::MOST;
 use crate::protocol::auth;
 use axum::body::Bytes;
@@ -124,7 +125,7 @@ async fn set_limits(
     }
     let Some(wanted) = wanted_limits(&body) else {
         let text = format!(
-            "expected {{\"running\":n,\"connections\":n}}, one of both or both, from 1 to {MOST}"
+            "expected {{\"running\":n,\"connections\":n}}, one of both or both, from 1 to {MOST}, or \"running\":\"auto\""
         );
         return complaint(StatusCode::BAD_REQUEST, &text);
     };
@@ -140,15 +141,25 @@ async fn set_limits(
 
 /// What is given; nothing if anything else is.
 fn wanted_limits(body: &[u8]) -> Option<WantedLimits> {
-    let given: BTreeMap<String, usize> = serde_json::from_slice(body).ok()?;
-    let known = |(name, value): (&String, &usize)| {
-        ["running", "connections"].contains(&name.as_str()) && (1..=MOST).contains(value)
+    let given: BTreeMap<String, Value> = serde_json::from_slice(body).ok()?;
+    let mut wanted = WantedLimits {
+        running: None,
+        connections: None,
     };
-    let valid = !given.is_empty() && given.iter().all(known);
-    valid.then(|| WantedLimits {
-        running: given.get("running").copied(),
-        connections: given.get("connections").copied(),
-    })
+    for (name, value) in &given {
+        match (name.as_str(), value.as_str(), limit(value)) {
+            ("running", Some("auto"), _) => wanted.running = Some(WantedRunning::Auto),
+            ("running", _, Some(limit)) => wanted.running = Some(WantedRunning::Fixed(limit)),
+            ("connections", _, Some(limit)) => wanted.connections = Some(limit),
+            _ => return None,
+        }
+    }
+    (!given.is_empty()).then_some(wanted)
+}
+
+fn limit(value: &Value) -> Option<usize> {
+    let number = usize::try_from(value.as_u64()?).ok()?;
+    (1..=MOST).contains(&number).then_some(number)
 }
 
 async fn remove(State(shared): State<Arc<Shared>>, caller: Caller, name: Path<String>) -> Response {
@@ -188,6 +199,7 @@ fn refusal(shared: &Shared, (ConnectInfo(peer), headers): &Caller) -> Option<Res
 fn refused(error: &FleetError) -> Response {
     let status = match error {
         FleetError::Unknown(_) => StatusCode::NOT_FOUND,
+        FleetError::MasterIsFixed => StatusCode::BAD_REQUEST,
         FleetError::Known(_) | FleetError::InUse { .. } => StatusCode::CONFLICT,
     };
     complaint(status, &error.to_string())
@@ -205,7 +217,11 @@ fn answer(status: StatusCode, value: &Value) -> Response {
 fn describe(server: &Server, shared: &Shared) -> Value {
     let position = server.position();
     let master = shared.gate.servers.master.position();
-    let limits = server.limits();
+    let limits = json!({
+        "running": server.limiter.limit(),
+        "auto": server.found.is_found(),
+        "connections": server.pool.limit(),
+    });
     json!({
         "name": server.name,
         "role": match server.role { Role::Master => "master", Role::Satellite => "satellite" },
@@ -217,9 +233,36 @@ fn describe(server: &Server, shared: &Shared) -> Value {
         "queued": server.limiter.queued(),
         "open": server.open.load(Ordering::Relaxed),
         "sessions": server.pool.open(),
-        "limits": { "running": limits.running, "connections": limits.connections },
+        "limits": limits,
         "lag_transactions": lag_transactions(master.as_deref(), position.as_deref()),
         "lag_ms": position.as_ref().map(|_| server.lag_ms.load(Ordering::Relaxed)),
         "reads": shared.metrics.reads_of(&server.name).get(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_numbers_and_that_of_running_statements_may_be_found() {
+        let wanted = |body: &str| wanted_limits(body.as_bytes());
+        let both = wanted(r#"{"running":3,"connections":4}"#).unwrap();
+        assert_eq!(both.running, Some(WantedRunning::Fixed(3)));
+        assert_eq!(both.connections, Some(4));
+        let auto = wanted(r#"{"running":"auto"}"#).unwrap();
+        assert_eq!(auto.running, Some(WantedRunning::Auto));
+        assert_eq!(auto.connections, None);
+        let wrong = [
+            "",
+            "{}",
+            r#"{"running":0}"#,
+            r#"{"running":1.5}"#,
+            r#"{"running":"3"}"#,
+            r#"{"connections":"auto"}"#,
+            r#"{"walking":3}"#,
+            r#"{"running":3,"walking":3}"#,
+        ];
+        assert!(wrong.iter().all(|body| wanted(body).is_none()));
+    }
 }

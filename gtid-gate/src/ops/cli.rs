@@ -16,7 +16,8 @@ pub const USAGE: &str =
        gtid-gate drain NAME       nothing new for it; what is open there may end
        gtid-gate undrain NAME     as before
        gtid-gate limit NAME running=N connections=N
-                                  what it gets at most: statements at a time, connections (one of both or both)
+                                  what it gets at most: statements at a time, connections (one of both or both);
+                                  running=auto: the gate finds it again
        gtid-gate remove NAME      forget a satellite that is down, or drained and no longer used";
 const WITHIN: Duration = Duration::from_secs(3);
 
@@ -55,12 +56,16 @@ pub fn run(arguments: &[&str]) -> Option<ExitCode> {
     })
 }
 
-/// `running=N connections=N` as JSON; nothing if it is anything else.
+/// `running=N connections=N` as JSON, with `auto` as a number of statements; nothing if it is anything else.
 fn limits_of(words: &[&str]) -> Option<String> {
     let mut limits = serde_json::Map::new();
     for word in words {
         let (name, value) = word.split_once('=')?;
-        limits.insert(name.to_owned(), value.parse::<usize>().ok()?.into());
+        let value = match (name, value) {
+            ("running", "auto") => value.into(),
+            _ => value.parse::<usize>().ok()?.into(),
+        };
+        limits.insert(name.to_owned(), value);
     }
     (!limits.is_empty()).then(|| serde_json::Value::Object(limits).to_string())
 }
@@ -115,6 +120,17 @@ mod tests {
     fn a_name_can_not_leave_its_place_in_the_path() {
         assert_eq!(escaped("a/../b?x"), "a%2F..%2Fb%3Fx");
         assert_eq!(escaped("satellite-1:3306"), "satellite-1:3306");
+    }
+
+    #[test]
+    fn a_limit_is_a_number_or_found() {
+        let limits = |words: &[&str]| limits_of(words);
+        assert_eq!(
+            limits(&["running=auto"]).as_deref(),
+            Some(r#"{"running":"auto"}"#)
+        );
+        assert_eq!(limits(&["running=3"]).as_deref(), Some(r#"{"running":3}"#));
+        assert_eq!(limits(&["connections=auto"]), None);
     }
 
     #[test]

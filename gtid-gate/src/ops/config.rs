@@ -62,14 +62,48 @@ pub struct Config {
 
 /// The highest limit that can be set.
 pub const MOST: usize = 1_000_000;
+/// Statements at a time that a server gets at most, where nobody says otherwise.
+const MOST_RUNNING: usize = 64;
 
 /// How much a server gets at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Statements at a time; more wait for their turn.
-    pub running: usize,
+    pub running: RunningLimit,
     /// Connections of sessions; beyond that sessions share them.
     pub connections: usize,
+}
+
+/// Statements at a time; more wait for their turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunningLimit {
+    /// Found from what reads take on a satellite, up to this. The master has no other than this.
+    Auto(usize),
+    Fixed(usize),
+}
+
+impl RunningLimit {
+    pub fn most(self) -> usize {
+        match self {
+            Self::Auto(most) | Self::Fixed(most) => most,
+        }
+    }
+}
+
+/// `auto`, `N`: found, up to N; `fixed:N`.
+impl FromStr for RunningLimit {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let number = |text: &str| {
+            let number = text.parse().ok();
+            number.filter(|n| (1..=MOST).contains(n)).ok_or(())
+        };
+        match text.strip_prefix("fixed:") {
+            Some(fixed) => number(fixed).map(Self::Fixed),
+            None if text == "auto" => Ok(Self::Auto(MOST_RUNNING)),
+            None => number(text).map(Self::Auto),
+        }
+    }
 }
 
 /// How failed logins make those that follow wait.
@@ -196,6 +230,12 @@ impl Settings<'_> {
             }
             None => default,
         }
+    }
+
+    fn running(&mut self, name: &str) -> RunningLimit {
+        let expected = format!("auto, N (found, up to N) or fixed:N, N from 1 to {MOST}");
+        let parsed = self.parsed(name, "fixed:64", &expected);
+        parsed.unwrap_or(RunningLimit::Fixed(MOST_RUNNING))
     }
 
     fn millis(&mut self, name: &str, default: usize, smallest: usize) -> Duration {
@@ -399,7 +439,7 @@ impl Config {
             },
             users: s.users("GATE_USERS"),
             limits: Limits {
-                running: s.number("GATE_SERVER_RUNNING", 64, 1, MOST),
+                running: s.running("GATE_SERVER_RUNNING"),
                 connections: s.number("GATE_SERVER_CONNECTIONS", 1000, 1, MOST),
             },
             queue: s.millis("GATE_QUEUE_MS", 5000, 0),
@@ -546,6 +586,30 @@ mod tests {
             ("GATE_USERS", "web; a: level=x; b: ; b: wait_ms=1"),
         ];
         assert_eq!(read(&wrong).err().unwrap().len(), 5);
+    }
+
+    #[test]
+    fn statements_at_a_time_are_found_bounded_or_fixed() {
+        let running = |value| {
+            let settings = [("GATE_PASSWORD", "x"), ("GATE_SERVER_RUNNING", value)];
+            read(&settings).map(|c| c.limits.running)
+        };
+        assert_eq!(running("").ok(), Some(RunningLimit::Fixed(64)));
+        assert_eq!(running("auto").ok(), Some(RunningLimit::Auto(64)));
+        assert_eq!(running("12").ok(), Some(RunningLimit::Auto(12)));
+        assert_eq!(running("fixed:12").ok(), Some(RunningLimit::Fixed(12)));
+        for wrong in [
+            "0",
+            "fixed:0",
+            "fixed",
+            "fixed:auto",
+            "-1",
+            "1000001",
+            "many",
+        ] {
+            let mistakes = running(wrong).err().unwrap();
+            assert!(mistakes[0].contains("fixed:N"), "{mistakes:?}");
+        }
     }
 
     #[test]

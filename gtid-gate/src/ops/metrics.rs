@@ -32,6 +32,7 @@ pub struct Metrics {
     pub master_questions: IntCounter,
     pub server_up: IntGaugeVec,
     pub server_running: IntGaugeVec,
+    pub server_limit: IntGaugeVec,
     pub server_queued: IntGaugeVec,
     pub server_sessions: IntGaugeVec,
     pub lag_transactions: IntGaugeVec,
@@ -146,6 +147,7 @@ impl Metrics {
             master_questions: m.counter("gtid_gate_master_questions_total", "Questions to the master for its GTID sets")?,
             server_up: m.gauges("gtid_gate_server_up", "1 while the server answers and may be used")?,
             server_running: m.gauges("gtid_gate_server_running", "Statements running on the server through the gate")?,
+            server_limit: m.gauges("gtid_gate_server_limit", "Statements that may run on the server at once through the gate: the number set, or the one found")?,
             server_queued: m.gauges("gtid_gate_server_queued", "Statements that wait for their turn on the server")?,
             server_sessions: m.gauges("gtid_gate_server_sessions", "Connections of clients' sessions to the server")?,
             lag_transactions: m.gauges("gtid_gate_lag_transactions", "Transactions of the master that the server did not have at the last look")?,
@@ -175,6 +177,7 @@ impl Metrics {
         let gauges = [
             &self.server_up,
             &self.server_running,
+            &self.server_limit,
             &self.server_queued,
             &self.server_sessions,
             &self.lag_transactions,

@@ -82,7 +82,13 @@ impl Session {
         {
             leave.took(took);
         }
-        if shape == 0 || answer.error.is_some() {
+        if answer.error.is_some() || work.shape() != Shape::Results {
+            return;
+        }
+        if backend.server.found.read_ended(shape, took) {
+            self.shared.gate.look(&backend.server);
+        }
+        if shape == 0 {
             return;
         }
         let times = &backend.server.times;

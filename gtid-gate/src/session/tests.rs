@@ -22,6 +22,7 @@ mod idle;
 mod logins;
 mod lost_servers;
 mod memory;
+mod service_time;
 mod status;
 mod streams;
 mod unread;

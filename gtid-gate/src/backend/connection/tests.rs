@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::net::tls::ExchangeKey;
-use crate::ops::config::{Address, Limits};
+use crate::ops::config::{Address, Limits, RunningLimit};
 use crate::test_support::{
     FLAGS, Lost, NATIVE_PROOF, OK, PIPE, SHA2_PROOF, Step, WAIT, expects, greeting, greeting_with,
     login, nonce, one_row, packet, play, query, sends, total,
@@ -21,7 +21,7 @@ fn server(role: Role) -> Arc<Server> {
         port: 3306,
     };
     let limits = Limits {
-        running: 1,
+        running: RunningLimit::Fixed(1),
         connections: 1,
     };
     let any_loss = Arc::default();

@@ -112,3 +112,35 @@ async fn an_answer_that_is_no_set_is_a_loss() {
         .await
     );
 }
+
+/// Nobody waits for what it lacks: it would not be asked for a long time.
+#[tokio::test]
+async fn a_satellite_that_is_short_of_turns_is_asked_how_far_it_is_behind() {
+    let shared = servers();
+    let index = master_that_has(&shared, 9);
+    let (server, master) = (satellite(&shared), &shared.gate.servers.master);
+    let (near, mut far) = duplex(PIPE);
+    let monitor = monitor(&shared, &server);
+    let backend = Backend::scripted(&server, near);
+    let following = serve_until_lost(&monitor, Ok(backend), &index, master);
+    let looking = async {
+        let question = [expects(0, &query(ASKED)), answer(9)];
+        play(&question, &mut far).await.unwrap();
+        while server.position().is_none() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(server.found.lag(), Duration::ZERO);
+        publish(master, 10);
+        let since = Instant::now();
+        shared.gate.look(&server);
+        play(&question, &mut far).await.unwrap();
+        while server.found.lag() == Duration::ZERO {
+            assert!(since.elapsed() < WAIT, "no lag");
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        _ = following => panic!("lost"),
+        looked = tokio::time::timeout(WAIT, looking) => looked.expect("a question"),
+    }
+}
