@@ -1,6 +1,8 @@
 """Reads that the master answers sooner than satellites, from what it has to spare (GATE_MASTER_READS)."""
 
+import concurrent.futures
 import contextlib
+import time
 
 import pymysql
 import pytest
@@ -29,10 +31,13 @@ def reads_on_master(stack):
     return stack.metrics().total("gtid_gate_spare_reads_total")
 
 
-def write_and_read(cursor, value):
+READ = "SELECT v FROM own WHERE id = 1"
+
+
+def write_and_read(cursor, value, read=READ):
     cursor.execute(f"UPDATE own SET v = {value} WHERE id = 1")
-    cursor.execute("SELECT v FROM own WHERE id = 1")
-    assert list(cursor.fetchall()) == [(value,)]
+    cursor.execute(read)
+    assert [row[0] for row in cursor.fetchall()] == [value]
 
 
 @contextlib.contextmanager
@@ -43,14 +48,14 @@ def late_satellites(stack):
         yield
 
 
-def learn(stack, cursor):
+def learn(stack, cursor, read=READ):
     """Reads of this shape until the gate knows what they take, and what the master's answers usually take."""
     values = iter(range(1, 1_000_000))
 
     def answered_by_master():
         before = reads_on_master(stack)
         for _ in range(20):
-            write_and_read(cursor, next(values))
+            write_and_read(cursor, next(values), read)
         return reads_on_master(stack) > before
 
     wait_for(answered_by_master, 60, "the master to answer a read from what it has to spare")
@@ -94,6 +99,26 @@ def test_a_read_that_takes_long_is_not_for_the_master(stack, own):
             assert list(cursor.fetchall()) == [(value, 0)]
         # The first of its shape may have been tried there.
         assert reads_on_master(stack) <= before + 1
+
+
+def test_a_master_that_was_slow_once_is_tried_again(stack, own):
+    """What it takes there is not known for ever: a read that had to wait for a lock has passed."""
+    read = "SELECT v, 'slow once' FROM own WHERE id = 1"
+    with session(stack, own, "fallback", "strong") as cursor, concurrent.futures.ThreadPoolExecutor(1) as beside:
+        cursor.execute("SET @multimed_wait_ms = 50")
+        with late_satellites(stack):
+            cursor.execute("UPDATE own SET v = 5 WHERE id = 1")
+            stack.sql("master", f"LOCK TABLES `{own}`.own WRITE")
+            answer = beside.submit(cursor.execute, read)
+            waits = f"SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%slow once%' AND state LIKE 'Waiting%' AND db = '{own}'"
+            wait_for(lambda: stack.sql("master", waits)[0][0], 20, "the read to wait for the lock on the master")
+            since = time.monotonic()
+            # Longer than any read that the master answers from what it has to spare.
+            wait_for(lambda: time.monotonic() - since > 0.03, 1, "30 ms")
+            stack.sql("master", "UNLOCK TABLES")
+            answer.result(20)
+    with session(stack, own, "spare", "strong") as cursor:
+        learn(stack, cursor, read)
 
 
 def test_what_is_no_choice_is_refused(cursor):

@@ -25,7 +25,7 @@ pub use pool::{Identity, Idle, Offer, Wanted};
 pub use query::{COM_QUERY, Cell, TextResult};
 pub use server::{Incarnation, Position, Role, Waiter, lag_transactions};
 pub use timeout_defaults::follow_defaults;
-pub use times::{Average, Times};
+pub use times::{Average, Known, Times};
 
 /// A session's connection, counted.
 pub type ConnectionPermit = pool::ConnectionPermit<Box<Backend>>;

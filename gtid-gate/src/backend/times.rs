@@ -2,10 +2,10 @@
 //!
 //! In: the time that an answer was waited for: neither the wait for freshness or a turn, nor for a client that takes its answer
 //! slowly. Out: an average that forgets. Bounded: shapes share a fixed number of places, and a newer one takes a place over.
-//! Must never: wait, or allocate for an answer.
+//! Must never: wait, or allocate for an answer; nor hold on to what a server took once, when that keeps queries from it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 const PLACES: usize = 4096;
 /// An answer counts an eighth.
@@ -31,28 +31,86 @@ impl Average {
     }
 }
 
-/// Each place holds the upper bits of the shape's number and the average.
-pub struct Times(Box<[AtomicU64]>);
+pub struct Times {
+    places: Box<[Place]>,
+    began: Instant,
+}
+
+struct Place {
+    /// The upper bits of the shape's number, and the average.
+    entry: AtomicU64,
+    /// When the last answer came, in milliseconds since the beginning.
+    last: AtomicU32,
+}
+
+/// What a shape takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Known {
+    pub time: Duration,
+    /// So long ago that it should be tried again.
+    pub is_old: bool,
+}
+
+/// A time is old after so many times itself: who tries again then spends at most a hundredth of a core.
+const OLD_AFTER: u32 = 100;
+const OLD_AT_LEAST: Duration = Duration::from_secs(1);
 
 impl Default for Times {
     fn default() -> Self {
-        Self((0..PLACES).map(|_| AtomicU64::new(0)).collect())
+        let place = |_| Place {
+            entry: AtomicU64::new(0),
+            last: AtomicU32::new(0),
+        };
+        Self {
+            places: (0..PLACES).map(place).collect(),
+            began: Instant::now(),
+        }
     }
 }
 
 impl Times {
     pub fn add(&self, shape: u64, took: Duration) {
+        self.add_at(shape, took, Instant::now());
+    }
+
+    /// What is old counts no more as soon as something newer is known.
+    fn add_at(&self, shape: u64, took: Duration, now: Instant) {
         let (place, tag) = self.place(shape);
-        add(place, tag, took);
+        if self.look(shape, now).is_some_and(|known| known.is_old) {
+            place.entry.store(0, Ordering::Relaxed);
+        }
+        place.last.store(self.since(now), Ordering::Relaxed);
+        add(&place.entry, tag, took);
     }
 
     pub fn get(&self, shape: u64) -> Option<Duration> {
         let (place, tag) = self.place(shape);
-        time(place.load(Ordering::Relaxed), tag).map(duration)
+        time(place.entry.load(Ordering::Relaxed), tag).map(duration)
     }
 
-    fn place(&self, shape: u64) -> (&AtomicU64, u64) {
-        (&self.0[shape as usize % PLACES], shape >> TIME_BITS)
+    pub fn look(&self, shape: u64, now: Instant) -> Option<Known> {
+        let time = self.get(shape)?;
+        let last = self.place(shape).0.last.load(Ordering::Relaxed);
+        let age = self.since(now).wrapping_sub(last) as i32;
+        let age = Duration::from_millis(age.max(0) as u64);
+        let is_old = age >= OLD_AT_LEAST.max(time.saturating_mul(OLD_AFTER));
+        Some(Known { time, is_old })
+    }
+
+    fn place(&self, shape: u64) -> (&Place, u64) {
+        (&self.places[shape as usize % PLACES], shape >> TIME_BITS)
+    }
+
+    /// The last answer came so much longer ago.
+    #[cfg(test)]
+    pub fn age(&self, shape: u64, by: Duration) {
+        let last = &self.place(shape).0.last;
+        last.fetch_sub(by.as_millis() as u32, Ordering::Relaxed);
+    }
+
+    /// In milliseconds, of 49 days.
+    fn since(&self, now: Instant) -> u32 {
+        now.saturating_duration_since(self.began).as_millis() as u32
     }
 }
 
@@ -108,6 +166,19 @@ mod tests {
         assert_eq!(times.get(other), None);
         times.add(other, 5 * MS);
         assert_eq!((times.get(other), times.get(7)), (Some(5 * MS), None));
+    }
+
+    #[test]
+    fn a_time_of_long_ago_is_old_and_counts_no_more_when_a_newer_one_is_known() {
+        let (times, start) = (Times::default(), Instant::now());
+        let is_old = |after| times.look(7, start + after).unwrap().is_old;
+        times.add_at(7, 30 * MS, start);
+        assert!(!is_old(2_900 * MS));
+        assert!(is_old(3_100 * MS));
+        times.add_at(7, MS, start + 3_100 * MS);
+        assert_eq!(times.get(7), Some(MS));
+        assert!(!is_old(4_000 * MS));
+        assert!(is_old(4_200 * MS));
     }
 
     proptest! {

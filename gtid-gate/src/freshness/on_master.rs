@@ -8,7 +8,7 @@ use super::history::{History, Place};
 use super::master_leave::MasterLeave;
 use super::spare::{Expected, is_worth_it};
 use super::table_writes::Answer;
-use crate::backend::{Role, Server};
+use crate::backend::{Known, Role, Server};
 use crate::common::consistency::Level;
 use crate::common::lock;
 use crate::gtid::GtidSet;
@@ -138,13 +138,21 @@ impl Gate {
         times.min()
     }
 
+    /// A time of long ago may come from a moment when the master was busy, and nobody would ever find out.
+    fn on_master(&self, read: Request<'_>) -> Option<Duration> {
+        match self.servers.master.times.look(read.shape, Instant::now()) {
+            Some(Known { time, is_old }) if !is_old => Some(time),
+            Some(Known { time, .. }) => Some(time.min(self.on_satellites(read)?)),
+            None => Some(self.on_satellites(read)? / UNTRIED),
+        }
+    }
+
     fn spare_if(&self, read: Request<'_>, satellite: Duration) -> Option<MasterLeave> {
         if read.shape == 0 || !read.policy.spares() {
             return None;
         }
         let master = &self.servers.master;
-        let known = master.times.get(read.shape);
-        let on_master = known.or_else(|| Some(self.on_satellites(read)? / UNTRIED))?;
+        let on_master = self.on_master(read)?;
         let expected = Expected {
             satellite: satellite.as_secs_f64(),
             master: on_master.as_secs_f64(),

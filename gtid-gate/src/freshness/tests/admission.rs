@@ -157,3 +157,23 @@ async fn a_read_that_finds_no_place_on_the_master_is_refused_after_its_time() {
     assert_eq!(refused, Some(1105));
     assert_eq!(fixture.shared.metrics.fallback_rejections.get(), 1);
 }
+
+#[tokio::test]
+async fn a_master_that_was_slow_once_is_tried_again() {
+    const MS: Duration = Duration::from_millis(1);
+    let fixture = Fixture::new(servers(), |shared| master_that_has(shared, 5));
+    let (gate, satellite) = (&fixture.gate, &fixture.satellite);
+    publish(&gate.servers.master, 5);
+    publish(satellite, 5);
+    gate.has_time_to_spare();
+    let mut read = fixture.read(Level::Eventual, AfterWait::Master);
+    read.policy.master_reads = MasterReads::Spare;
+    read.shape = 7;
+    satellite.times.add(read.shape, MS);
+    let after = |wait| gate.spare(read, wait).is_some();
+    gate.servers.master.times.add(read.shape, 30 * MS);
+    assert!(!after(10 * MS));
+    gate.servers.master.times.age(read.shape, 4000 * MS);
+    assert!(after(10 * MS));
+    assert!(!after(MS / 2), "not for curiosity alone");
+}
