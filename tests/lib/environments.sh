@@ -29,7 +29,7 @@ npm_packages() {
   mkdir -p "$2"
   cp "$1/package.json" "$1/package-lock.json" "$2"
   # A request that got lost is made again at once: npm's own defaults wait minutes.
-  timeout 300 npm ci --prefix "$2" --ignore-scripts --no-audit --no-fund --silent --fetch-timeout=30000 --fetch-retries=5 \
+  timeout 300 npm ci --prefix "$2" --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-timeout=30000 --fetch-retries=5 \
     --fetch-retry-mintimeout=500 --fetch-retry-maxtimeout=5000
   cp "$1/package-lock.json" "$2/installed"
 }
