@@ -110,6 +110,18 @@ drop_all() {
   local_sql "$2" | sed "s/.*/DROP $1 &;/" | mysql --defaults-file=/run/multimed/client.cnf
 }
 
+# open_families: the tables of foreign keys, one after the other, while nobody else is here. InnoDB reads a table's keys when it is first
+# opened, in steps: a session that changes a parent while another one opens its child may leave the child as it was. Each satellite starts
+# with nothing opened, under reads and writes at once.
+open_families() {
+  mysql --defaults-file=/run/multimed/client.cnf --batch --raw --skip-column-names -e "
+    SELECT CONCAT('SELECT 1 FROM \`', REPLACE(table_schema, '\`', '\`\`'), '\`.\`', REPLACE(table_name, '\`', '\`\`'), '\` LIMIT 0;')
+    FROM information_schema.tables WHERE (table_schema, table_name) IN (
+      SELECT constraint_schema, table_name FROM information_schema.referential_constraints
+      UNION SELECT unique_constraint_schema, referenced_table_name FROM information_schema.referential_constraints)
+    ORDER BY table_schema, table_name" | mysql --defaults-file=/run/multimed/client.cnf
+}
+
 # roll_back_prepared: an XA transaction that the clone caught between PREPARE and COMMIT would hold its locks for ever;
 # if it commits on the master, the log says `rebuild`.
 roll_back_prepared() {
@@ -141,6 +153,7 @@ prepare() {
   drop_all EVENT "SELECT CONCAT('\`', REPLACE(event_schema, '\`', '\`\`'), '\`.\`', REPLACE(event_name, '\`', '\`\`'), '\`')
     FROM information_schema.events" || return 1
   roll_back_prepared || return 1
+  open_families || return 1
   [[ $(local_sql "SELECT GTID_SUBSET($(sql_string "$required"), @@global.gtid_executed)") == 1 ]] || return 1
   local_sql 'SET GLOBAL offline_mode = OFF' || return 1
   local applier="'multimed_applier'@'%'"

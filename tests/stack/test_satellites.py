@@ -116,6 +116,24 @@ def test_orderly_shutdown_of_mysqld_is_an_end_like_any_other(stack):
     assert_served_by(stack, "satellite-2")
 
 
+@pytest.mark.fault
+def test_opens_the_tables_of_foreign_keys_before_reads_and_writes_come(stack, schema):
+    """While one session opens a child, another's change of the parent may pass it over (MySQL's own cascades)."""
+    odd = "`a ``b\\c`"
+    stack.sql("master", f"CREATE TABLE `{schema}`.{odd} (id INT PRIMARY KEY)")
+    stack.sql("master", f"CREATE TABLE `{schema}`.child (id INT, FOREIGN KEY (id) REFERENCES {odd} (id) ON DELETE CASCADE)")
+    stack.sql("master", f"CREATE TABLE `{schema}`.alone (id INT)")
+    stack.sql("master", "SET foreign_key_checks = 0")
+    stack.sql("master", f"CREATE TABLE `{schema}`.orphan (id INT, FOREIGN KEY (id) REFERENCES never_made (id))")
+    stack.sql("master", "SET foreign_key_checks = 1")
+    stack.await_satellites()
+    before = stack.incarnation("satellite-2")
+    stack.kill_process("satellite-2", "mysqld")
+    rebuilt(stack, "satellite-2", before)
+    opened = {row[1] for row in stack.sql("satellite-2", f"SHOW OPEN TABLES FROM `{schema}`")}
+    assert opened == {"a `b\\c", "child", "orphan"}
+
+
 def assert_served_by(stack, service):
     """Reads through the gate reach this satellite again: of several at once, the least loaded takes the next."""
 
