@@ -16,6 +16,8 @@ fi
 export SECRETS_DIR=$TEST_STATE/secrets
 export OVERRIDE_FILE=$TEST_STATE/override.yml
 export COMPOSE_FILE=$repository/docker-compose.yml:$OVERRIDE_FILE:$repository/tests/compose.yml
+# What MySQL is told beside: see the files in there.
+export TEST_MYSQL_CONF=$repository/tests/mysql-conf.d/${TEST_STACK:-main}
 export BIND_ADDRESS=127.0.0.1
 export FRONT_PORT=$((${TEST_FRONT_PORT:-16033} + test_port_offset))
 export GATE_PORT=$((${TEST_GATE_PORT:-16034} + test_port_offset))

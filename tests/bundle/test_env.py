@@ -16,7 +16,7 @@ LISTED = re.compile(r"^#([A-Z][A-Z0-9_]*)=(.*)$", re.MULTILINE)
 # What only the scripts read.
 OF_THE_LAYOUT = {"SATELLITES", "LAYOUT_CPUS"}
 # What those who use the other files set themselves.
-OF_TESTS = {"GATE_TEST_BREAK", "BENCH_STATE"}
+OF_TESTS = {"GATE_TEST_BREAK", "TEST_MYSQL_CONF", "BENCH_STATE"}
 
 
 def listed():

@@ -18,6 +18,7 @@ from support.wait import wait_for
 from consistency_faults import APPLIERS, table_reads
 from schema_steps import SCHEMAS, Steps, There
 
+# On the stack whose cascades run inside InnoDB.
 pytestmark = [pytest.mark.fault, pytest.mark.whole_log]
 ROUNDS = int(os.environ.get("SCHEMA_ROUNDS", "8"))
 DEFINITIONS, CHANGES, QUESTIONS = 5, 7, 3
