@@ -1,11 +1,11 @@
 //! How many statements may run on one server at once: a number, or what is found while it serves.
 //!
-//! In: the setting, reads that ended, how far the server is behind. Out: the limiter's limit. One short lock a read, and none
+//! In: the setting, reads that ended, how far the server is behind. Out: the limit of turns. One short lock a read, and none
 //! where the number is fixed.
 //! Must never: change a limit that an operator has fixed.
 
 use super::auto_limit::{AutoLimit, Ended};
-use super::limiter::Limiter;
+use super::turns::Turns;
 use crate::common::lock;
 use crate::ops::config::RunningLimit;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 pub struct FoundLimit {
-    limiter: Arc<Limiter>,
+    turns: Arc<Turns>,
     /// Whether there is anything to find, for a look without the lock.
     finds: AtomicBool,
     /// What is found is never more, unless an operator says so.
@@ -50,7 +50,7 @@ impl FoundLimit {
     pub fn new(limit: RunningLimit) -> Self {
         let rule = Rule::new(limit);
         Self {
-            limiter: Arc::new(Limiter::new(rule.limit())),
+            turns: Arc::new(Turns::new(rule.limit())),
             finds: AtomicBool::new(matches!(rule, Rule::Found(_))),
             most: limit.most(),
             rule: Mutex::new(rule),
@@ -61,8 +61,8 @@ impl FoundLimit {
         }
     }
 
-    pub fn limiter(&self) -> Arc<Limiter> {
-        self.limiter.clone()
+    pub fn turns(&self) -> Arc<Turns> {
+        self.turns.clone()
     }
 
     pub fn is_found(&self) -> bool {
@@ -84,7 +84,7 @@ impl FoundLimit {
     fn replace(&self, limit: RunningLimit) {
         let mut rule = lock(&self.rule);
         *rule = Rule::new(limit);
-        self.limiter.set_limit(rule.limit());
+        self.turns.set_limit(rule.limit());
         let finds = matches!(*rule, Rule::Found(_));
         self.finds.store(finds, Ordering::Relaxed);
     }
@@ -102,7 +102,7 @@ impl FoundLimit {
         let ended = Ended {
             shape,
             took,
-            waited: self.limiter.is_full(),
+            waited: self.turns.is_full(),
         };
         let mut rule = lock(&self.rule);
         let Rule::Found(auto) = &mut *rule else {
@@ -110,7 +110,7 @@ impl FoundLimit {
         };
         let wanted = auto.ended(&ended, Instant::now());
         if let Some(limit) = wanted.limit {
-            self.limiter.set_limit(limit);
+            self.turns.set_limit(limit);
         }
         wanted.look
     }
@@ -148,14 +148,14 @@ mod tests {
     #[test]
     fn a_number_fixes_the_limit_until_it_is_to_be_found_again() {
         let found = FoundLimit::new(RunningLimit::Auto(3));
-        assert_eq!((found.limiter.limit(), found.is_found()), (3, true));
+        assert_eq!((found.turns.limit(), found.is_found()), (3, true));
         found.fix(20);
-        let all: Vec<_> = (0..20).map(|_| found.limiter.try_take()).collect();
-        assert!(found.limiter.is_full() && all.iter().all(Option::is_some));
+        let all: Vec<_> = (0..20).map(|_| found.turns.try_take(false)).collect();
+        assert!(found.turns.is_full() && all.iter().all(Option::is_some));
         assert!(!found.read_ended(1, MS));
-        assert_eq!(found.limiter.limit(), 20);
+        assert_eq!(found.turns.limit(), 20);
         found.find();
-        assert_eq!((found.limiter.limit(), found.is_found()), (3, true));
+        assert_eq!((found.turns.limit(), found.is_found()), (3, true));
         assert!(found.read_ended(1, MS));
     }
 
@@ -163,6 +163,6 @@ mod tests {
     fn of_a_fixed_one_its_number_is_the_ceiling_of_what_is_found_later() {
         let found = FoundLimit::new(RunningLimit::Fixed(2));
         found.find();
-        assert_eq!((found.limiter.limit(), found.is_found()), (2, true));
+        assert_eq!((found.turns.limit(), found.is_found()), (2, true));
     }
 }

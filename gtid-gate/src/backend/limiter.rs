@@ -54,9 +54,13 @@ impl Limiter {
         self.queued.load(Ordering::Relaxed)
     }
 
+    pub fn free(&self) -> usize {
+        self.free.available_permits()
+    }
+
     /// All places are taken.
     pub fn is_full(&self) -> bool {
-        self.free.available_permits() == 0
+        self.free() == 0
     }
 
     /// A place at once, if one is free and nobody waits.

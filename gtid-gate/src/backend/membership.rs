@@ -103,11 +103,15 @@ impl Servers {
             metrics
                 .server_limit
                 .with_label_values(&label)
-                .set(server.limiter.limit() as i64);
+                .set(server.turns.limit() as i64);
             metrics
                 .server_queued
                 .with_label_values(&label)
-                .set(server.limiter.queued() as i64);
+                .set(server.turns.queued() as i64);
+            metrics
+                .server_heavy
+                .with_label_values(&label)
+                .set(server.turns.heavy_running() as i64);
             metrics
                 .server_sessions
                 .with_label_values(&label)

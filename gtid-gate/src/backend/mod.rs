@@ -12,13 +12,14 @@ mod query;
 mod server;
 mod timeout_defaults;
 mod times;
+mod turns;
+mod weights;
 
 pub use backlog::{Backlog, Look, Looks, ORDINARY_LAG};
 pub use connection::{
     Backend, BackendStatement, COM_INIT_DB, COM_QUIT, Server, Socket, StatementKey, Wish, bounded,
     set_charset,
 };
-pub use limiter::{Limiter, Permit};
 pub use membership::Servers;
 pub use monitor::{LONGEST_QUESTION, Monitor, sample, sample_after};
 pub use pool::{Identity, Idle, Offer, Wanted};
@@ -26,6 +27,8 @@ pub use query::{COM_QUERY, Cell, TextResult};
 pub use server::{Incarnation, Position, Role, Waiter, lag_transactions};
 pub use timeout_defaults::follow_defaults;
 pub use times::{Average, Known, Times};
+pub use turns::Turn;
+pub use weights::Weights;
 
 /// A session's connection, counted.
 pub type ConnectionPermit = pool::ConnectionPermit<Box<Backend>>;

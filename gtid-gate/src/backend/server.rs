@@ -5,9 +5,9 @@
 
 use super::backlog::Backlog;
 use super::found_limit::FoundLimit;
-use super::limiter::Limiter;
 use super::pool::{Pool, Pooled};
 use super::times::{Average, Times};
+use super::turns::Turns;
 use crate::common::lock;
 use crate::gtid::GtidSet;
 use crate::ops::config::{Address, Limits, RunningLimit};
@@ -79,8 +79,8 @@ pub struct Server<C: Pooled> {
     pub times: Times,
     /// How long reads waited here until it was fresh enough.
     pub delay: Average,
-    pub limiter: Arc<Limiter>,
-    /// What the limiter's limit is.
+    pub turns: Arc<Turns>,
+    /// How many turns there are.
     pub found: FoundLimit,
     pub pool: Arc<Pool<C>>,
     /// Sessions that are in the middle of something here: a read-only transaction, a cursor.
@@ -124,7 +124,7 @@ impl<C: Pooled> Server<C> {
             running: AtomicUsize::new(0),
             times: Times::default(),
             delay: Average::default(),
-            limiter: found.limiter(),
+            turns: found.turns(),
             found,
             pool: Arc::new(Pool::new(limits.connections)),
             open: AtomicUsize::new(0),
@@ -157,7 +157,7 @@ impl<C: Pooled> Server<C> {
     pub fn load(&self) -> usize {
         let waiting = match self.role {
             Role::Master => 0,
-            Role::Satellite => self.limiter.queued(),
+            Role::Satellite => self.turns.queued(),
         };
         self.running.load(Ordering::Relaxed).saturating_sub(waiting)
     }

@@ -11,7 +11,7 @@ use super::master_leave::MasterLeave;
 use super::read_index::ReadIndex;
 use super::requirement::{Candidate, Floor, Least, Need};
 use super::table_writes::{TableNames, TableWrites};
-use crate::backend::{Incarnation, Position, Role, Running, Server, Servers};
+use crate::backend::{Incarnation, Position, Role, Running, Server, Servers, Weights};
 use crate::common::consistency::{Level, Policy};
 use crate::ops::config::{Broken, Config, MOST};
 use crate::ops::metrics::Metrics;
@@ -24,6 +24,9 @@ use tokio::sync::Semaphore;
 /// How old a server's position may be before a session that could leave a busier server has it asked again.
 const WORTH_ASKING: Duration = Duration::from_millis(10);
 
+/// A light read would rather run beside so many others than beside a heavy one.
+const HEAVY_WEIGHT: usize = 4;
+
 /// What a read brings along.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
@@ -34,6 +37,8 @@ pub struct Request<'a> {
     pub tables: Option<TableNames<'a>>,
     /// The shape of the statement; 0 if it is not known.
     pub shape: u64,
+    /// Queries of its shape take long.
+    pub heavy: bool,
     /// Servers that failed this read already.
     pub excluded: &'a [usize],
 }
@@ -57,6 +62,7 @@ pub struct Gate {
     pub(super) read_index: ReadIndex,
     pub(super) metrics: Arc<Metrics>,
     pub table_writes: Arc<TableWrites>,
+    pub weights: Weights,
     /// How long a session that changes to the master waits until the master shows what the session saw.
     pub(super) patience: Duration,
     pub(super) fallback_places: Arc<Semaphore>,
@@ -78,6 +84,7 @@ impl Gate {
             read_index,
             metrics,
             table_writes: Arc::new(TableWrites::new(config.broken)),
+            weights: Weights::new(config.heavy_from),
             patience: config.policy.wait + config.fallback_queue,
             fallback_places: Arc::new(Semaphore::new(config.fallback_limit)),
             fallback_queue: config.fallback_queue,
@@ -313,7 +320,7 @@ impl Gate {
         }
         let candidates = live.iter().map(|(server, position)| Candidate {
             server: server.id,
-            load: load(server),
+            load: load(server, read.heavy),
             position,
         });
         let chosen = need.choose(candidates, |server| read.seen.has(server))?;
@@ -332,12 +339,26 @@ impl Gate {
     }
 }
 
-/// One without a connection to spare is the last choice.
-fn load(server: &Server) -> usize {
-    let running = server.running.load(Ordering::Relaxed);
+/// What a read has to share a satellite with. One without a connection to spare is the last choice.
+fn load(server: &Server, heavy: bool) -> usize {
+    let load = match heavy {
+        true => heavy_load(server),
+        false => {
+            let running = server.running.load(Ordering::Relaxed);
+            running + server.turns.heavy_running() * (HEAVY_WEIGHT - 1)
+        }
+    };
     match server.pool.is_exhausted() {
-        true => running + MOST,
-        false => running,
+        true => load + 3 * MOST,
+        false => load,
+    }
+}
+
+/// Heavy queries gather where others avoid them: on the satellite that came last, while it has room for them.
+fn heavy_load(server: &Server) -> usize {
+    match server.turns.has_heavy_room() {
+        true => MOST - server.id.min(MOST),
+        false => MOST + server.turns.heavy_load(),
     }
 }
 

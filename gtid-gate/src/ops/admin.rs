@@ -218,7 +218,7 @@ fn describe(server: &Server, shared: &Shared) -> Value {
     let position = server.position();
     let master = shared.gate.servers.master.position();
     let limits = json!({
-        "running": server.limiter.limit(),
+        "running": server.turns.limit(),
         "auto": server.found.is_found(),
         "connections": server.pool.limit(),
     });
@@ -230,7 +230,8 @@ fn describe(server: &Server, shared: &Shared) -> Value {
         "incarnation": position.as_ref().map(|p| p.incarnation.to_string()),
         "gtid_set": position.as_ref().map(|p| p.executed.to_string()),
         "load": server.load(),
-        "queued": server.limiter.queued(),
+        "queued": server.turns.queued(),
+        "heavy": server.turns.heavy_running(),
         "open": server.open.load(Ordering::Relaxed),
         "sessions": server.pool.open(),
         "limits": limits,

@@ -31,6 +31,8 @@ pub struct Config {
     pub handover: Option<PathBuf>,
     /// What each server gets at most, until an operator says otherwise.
     pub limits: Limits,
+    /// Queries that take so long on satellites are heavy; zero: none are.
+    pub heavy_from: Duration,
     /// How long a statement waits for its turn, or for a connection.
     pub queue: Duration,
     pub fallback_limit: usize,
@@ -442,6 +444,7 @@ impl Config {
                 running: s.running("GATE_SERVER_RUNNING"),
                 connections: s.number("GATE_SERVER_CONNECTIONS", 1000, 1, MOST),
             },
+            heavy_from: s.millis("GATE_HEAVY_MS", 0, 0),
             queue: s.millis("GATE_QUEUE_MS", 5000, 0),
             fallback_limit: s.number("GATE_FALLBACK_LIMIT", 16, 0, 100_000),
             fallback_queue: s.millis("GATE_FALLBACK_QUEUE_MS", 1000, 0),

@@ -74,6 +74,10 @@ impl Session {
         names.map_or(0, |n| n.shape)
     }
 
+    pub(super) fn is_heavy(&self, work: &Work) -> bool {
+        self.shared.gate.weights.is_heavy(self.query_shape(work))
+    }
+
     /// What a query took its server: what decides where the next ones run.
     fn observe(&self, backend: &Backend, work: &Work, answer: &Answer) {
         let (shape, took) = (self.query_shape(work), answer.took);
@@ -90,6 +94,9 @@ impl Session {
         }
         if shape == 0 {
             return;
+        }
+        if !Self::is_master(&backend.server) {
+            self.shared.gate.weights.add(shape, took);
         }
         let times = &backend.server.times;
         if took.subsec_nanos().is_multiple_of(SAMPLED)

@@ -59,7 +59,7 @@ impl Session {
     pub(super) async fn queue_with_master(&mut self) -> Result<(), Fault> {
         self.connections.master = Some(self.take_master_as_is().await?);
         let server = self.shared.gate.servers.master.clone();
-        Ok(self.queue(&server).await?)
+        Ok(self.queue(&server, false).await?)
     }
 
     /// The session's connection to the master, with everything in place.

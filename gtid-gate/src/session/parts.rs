@@ -6,7 +6,7 @@ use super::prepared::Statements;
 use super::promise::{Chosen, Promise};
 use super::state::{State, Tx};
 use super::user::User;
-use crate::backend::{Permit, Role, Server};
+use crate::backend::{Role, Server, Turn};
 use crate::clients::login::{Account, Client};
 use crate::clients::registry::Entry;
 use crate::clients::shared::Shared;
@@ -34,7 +34,7 @@ pub(crate) struct Session {
     /// The master could not be reached, or was lost before the client got anything of the answer.
     pub(super) master_said_nothing: bool,
     /// Held while a statement runs on a server.
-    pub(super) turn: Option<Permit>,
+    pub(super) turn: Option<Turn>,
     /// What the statement in hand asks of its connection.
     pub(super) ties: Ties,
     /// The names in the query in hand; nothing if it may read anything.

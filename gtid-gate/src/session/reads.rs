@@ -56,6 +56,7 @@ impl Session {
                 seen: &self.state.seen,
                 tables: self.tables(names.as_deref(), work, opening),
                 shape: self.query_shape(work),
+                heavy: self.is_heavy(work),
                 excluded: &failed,
             };
             let leave = patiently(&self.entry, self.shared.gate.admit(request)).await?;
@@ -173,6 +174,7 @@ impl Session {
             seen: &self.state.seen,
             tables: None,
             shape: 0,
+            heavy: false,
             excluded: &[],
         };
         let place = patiently(&self.entry, self.shared.gate.place_on_master(request)).await?;
@@ -227,7 +229,9 @@ impl Session {
         work: &mut Work,
         opening: &[String],
     ) -> Result<Answer, Unread> {
-        let mut backend = self.take_satellite(server, incarnation, opening).await?;
+        let mut backend = self
+            .take_satellite(server, incarnation, (opening, self.is_heavy(work)))
+            .await?;
         let begins = !opening.is_empty();
         let in_transaction = begins || !self.state.autocommit;
         if begins {
@@ -289,7 +293,7 @@ impl Session {
         &mut self,
         server: &Arc<Server>,
         incarnation: &Incarnation,
-        opening: &[String],
+        (opening, heavy): (&[String], bool),
     ) -> Result<Box<Backend>, Unread> {
         self.turn = None;
         let known = self.connections.satellites.take(server.id);
@@ -304,7 +308,7 @@ impl Session {
             BackendError::Busy(error) => Unread::Fault(Fault::Sql(error)),
             other => Unread::Elsewhere(other),
         })?;
-        if let Err(error) = self.queue(server).await {
+        if let Err(error) = self.queue(server, heavy).await {
             self.connections.satellites.put(backend);
             return Err(Unread::Fault(Fault::Sql(error)));
         }

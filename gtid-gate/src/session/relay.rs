@@ -5,7 +5,7 @@
 
 use super::infile::pass_file;
 use super::work::{SendError, last_words};
-use crate::backend::{Backend, Permit, Role};
+use crate::backend::{Backend, Role, Turn};
 use crate::clients::registry::Entry;
 use crate::common::signals::{KILLED, LOST};
 use crate::gtid::GtidSet;
@@ -65,7 +65,7 @@ pub async fn relay(
     client: &mut Conn,
     backend: &mut Backend,
     entry: &Entry,
-    turn: &mut Option<Permit>,
+    turn: &mut Option<Turn>,
     mut response: Response,
     on_refusal: OnRefusal,
 ) -> Result<Answer, RelayError> {
@@ -143,7 +143,7 @@ async fn pass(
     client: &mut Conn,
     backend: &mut Backend,
     entry: &Entry,
-    turn: &mut Option<Permit>,
+    turn: &mut Option<Turn>,
     response: &mut Response,
     took: &mut Duration,
 ) -> Result<(), RelayError> {
@@ -190,7 +190,7 @@ async fn pass(
 /// Sends to the client. One that does not take its answer must not hold up those that wait for their turn.
 async fn without_turn_when_slow(
     sending: impl Future<Output = std::io::Result<()>>,
-    turn: &mut Option<Permit>,
+    turn: &mut Option<Turn>,
 ) -> std::io::Result<()> {
     let mut sending = pin!(sending);
     let at_once = poll_fn(|context| Poll::Ready(sending.as_mut().poll(context))).await;

@@ -27,7 +27,7 @@ impl Session {
         };
         let server = backend.server.clone();
         let running = server.start_running();
-        if let Err(error) = self.queue(&server).await {
+        if let Err(error) = self.queue(&server, self.is_heavy(work)).await {
             self.connections.satellites.put(backend);
             return Err(Fault::Sql(error));
         }

@@ -172,9 +172,9 @@ impl Session {
         }
     }
 
-    pub(super) async fn queue(&mut self, server: &Server) -> Result<(), SqlError> {
+    pub(super) async fn queue(&mut self, server: &Server, heavy: bool) -> Result<(), SqlError> {
         self.turn = None;
-        self.turn = Some(take_turn(&self.shared, &self.entry, server).await?);
+        self.turn = Some(take_turn(&self.shared, &self.entry, server, heavy).await?);
         Ok(())
     }
 }

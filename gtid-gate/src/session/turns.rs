@@ -2,7 +2,7 @@
 //!
 //! Must never: wait on when the session is told to stop.
 
-use crate::backend::{Permit, Server};
+use crate::backend::{Server, Turn};
 use crate::clients::registry::Entry;
 use crate::clients::shared::Shared;
 use crate::common::signals::KILLED;
@@ -29,13 +29,14 @@ pub(super) async fn take_turn(
     shared: &Shared,
     entry: &Entry,
     server: &Server,
-) -> Result<Permit, SqlError> {
-    if let Some(turn) = server.limiter.try_take() {
+    heavy: bool,
+) -> Result<Turn, SqlError> {
+    if let Some(turn) = server.turns.try_take(heavy) {
         return Ok(turn);
     }
     let metrics = &shared.metrics;
     let (within, started) = (shared.config.queue, Instant::now());
-    let turn = tokio::time::timeout(within, server.limiter.take());
+    let turn = tokio::time::timeout(within, server.turns.take(heavy));
     let turn = patiently(entry, turn).await?;
     metrics
         .queue_seconds
@@ -48,7 +49,7 @@ pub(super) async fn take_turn(
         "{} is overloaded: not this statement's turn within {} ms ({} run at a time, {} wait)",
         server.name,
         within.as_millis(),
-        server.limiter.limit(),
-        server.limiter.queued()
+        server.turns.limit(),
+        server.turns.queued()
     )))
 }

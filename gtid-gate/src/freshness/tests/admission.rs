@@ -38,6 +38,7 @@ impl Fixture {
             seen: &self.seen,
             tables: None,
             shape: 0,
+            heavy: false,
             excluded: &[],
         }
     }
@@ -176,4 +177,40 @@ async fn a_master_that_was_slow_once_is_tried_again() {
     gate.servers.master.times.age(read.shape, 4000 * MS);
     assert!(after(10 * MS));
     assert!(!after(MS / 2), "not for curiosity alone");
+}
+
+#[tokio::test]
+async fn heavy_reads_gather_on_one_satellite_and_light_ones_avoid_it_until_it_is_better() {
+    let fixture = Fixture::new(servers(), |shared| master_that_has(shared, 5));
+    let first = &fixture.satellite;
+    let other = fixture.gate.servers.add("another".parse().unwrap());
+    let last = other.unwrap();
+    publish(first, 5);
+    publish(&last, 5);
+    let admit = |heavy| {
+        let read = fixture.read(Level::Eventual, AfterWait::Error);
+        fixture.gate.admit(Request { heavy, ..read })
+    };
+    assert_eq!(last.turns.limit(), 64);
+    let light: Vec<_> = (0..4).map(|_| first.start_running()).collect();
+    let mut heavy = Vec::new();
+    for _ in 0..32 {
+        assert_eq!(admitted(admit(true).await), Some(last.id));
+        heavy.extend(last.turns.try_take(true));
+    }
+    assert_eq!(heavy.len(), 32);
+    assert_eq!(admitted(admit(true).await), Some(first.id));
+    heavy.truncate(1);
+    assert_eq!(
+        admitted(admit(false).await),
+        Some(last.id),
+        "3 instead of 4"
+    );
+    heavy.extend(last.turns.try_take(true));
+    assert_eq!(
+        admitted(admit(false).await),
+        Some(first.id),
+        "6 instead of 4"
+    );
+    drop(light);
 }

@@ -17,9 +17,9 @@ async fn neither_the_wait_for_a_turn_nor_that_for_the_client_is_service_time() {
     let mut running = run(&shared, 1024, |s| far = Some(satellite(&shared, s)));
     let mut far = far.unwrap();
     running.answer().await;
-    let other = server.limiter.try_take().unwrap();
+    let other = server.turns.try_take(false).unwrap();
     running.send(&packet(0, COMMAND)).await;
-    while server.limiter.queued() == 0 {
+    while server.turns.queued() == 0 {
         tokio::task::yield_now().await;
     }
     tokio::time::sleep(LONG).await;
