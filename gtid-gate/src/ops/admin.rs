@@ -2,7 +2,7 @@
 //! - GET /live     200 while the process runs
 //! - GET /ready    200 when clients can be served (listening, master reachable, not stopping); else 503 and why
 //! - GET /metrics  Prometheus text
-//! - GET /servers  JSON list: name, role, address, state (up, draining, down), incarnation, gtid_set, load, queued, open, sessions, limits, lag, reads
+//! - GET /servers  JSON list: name, role, address, state (up, draining, down), incarnation, gtid_set, load, queued, heavy, open, sessions, limits, lag, reads
 //! - POST /servers                {"address":"host:port"}: a satellite more
 //! - POST /servers/NAME/drain     nothing new for it; what is open there may end
 //! - POST /servers/NAME/undrain   as before
