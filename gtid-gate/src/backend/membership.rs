@@ -111,7 +111,7 @@ impl Servers {
             metrics
                 .server_heavy
                 .with_label_values(&label)
-                .set(server.turns.heavy_running() as i64);
+                .set(server.heavy.load(Ordering::Relaxed) as i64);
             metrics
                 .server_sessions
                 .with_label_values(&label)

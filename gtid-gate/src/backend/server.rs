@@ -75,6 +75,8 @@ pub struct Server<C: Pooled> {
     any_loss: Arc<Notify>,
     /// Statements running; on a satellite also those that wait for their turn.
     pub running: AtomicUsize,
+    /// Those of them that are heavy.
+    pub heavy: AtomicUsize,
     /// What queries take here.
     pub times: Times,
     /// How long reads waited here until it was fresh enough.
@@ -122,6 +124,7 @@ impl<C: Pooled> Server<C> {
             losses: AtomicU64::new(0),
             any_loss,
             running: AtomicUsize::new(0),
+            heavy: AtomicUsize::new(0),
             times: Times::default(),
             delay: Average::default(),
             turns: found.turns(),
@@ -252,10 +255,12 @@ impl<C: Pooled> Server<C> {
         }
     }
 
-    pub fn start_running(self: &Arc<Self>) -> Running<C> {
+    pub fn start_running(self: &Arc<Self>, heavy: bool) -> Running<C> {
         self.running.fetch_add(1, Ordering::Relaxed);
+        self.heavy.fetch_add(heavy.into(), Ordering::Relaxed);
         Running {
             server: self.clone(),
+            heavy,
         }
     }
 }
@@ -275,11 +280,15 @@ impl<C: Pooled> Drop for Waiting<C> {
 /// A statement in hand, counted as load of its server.
 pub struct Running<C: Pooled> {
     server: Arc<Server<C>>,
+    heavy: bool,
 }
 
 impl<C: Pooled> Drop for Running<C> {
     fn drop(&mut self) {
         self.server.running.fetch_sub(1, Ordering::Relaxed);
+        self.server
+            .heavy
+            .fetch_sub(self.heavy.into(), Ordering::Relaxed);
     }
 }
 

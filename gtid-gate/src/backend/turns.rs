@@ -7,7 +7,6 @@
 
 use super::limiter::{Limiter, Permit};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Who waits for a heavy query's turn looks so often whether one can be borrowed.
@@ -16,25 +15,13 @@ const LOOKS: Duration = Duration::from_millis(10);
 pub struct Turns {
     all: Arc<Limiter>,
     heavy: Arc<Limiter>,
-    heavy_running: Arc<AtomicUsize>,
 }
 
 /// A statement's turn, until it is dropped.
 pub struct Turn {
     _turn: Permit,
-    _heavy: Option<Heavy>,
-}
-
-/// A heavy query that runs: by a turn of its own, or by one that is borrowed.
-struct Heavy {
-    _own: Option<Permit>,
-    running: Arc<AtomicUsize>,
-}
-
-impl Drop for Heavy {
-    fn drop(&mut self) {
-        self.running.fetch_sub(1, Ordering::Relaxed);
-    }
+    /// Of a heavy query that has not borrowed its turn.
+    _heavy: Option<Permit>,
 }
 
 fn part(limit: usize) -> usize {
@@ -46,7 +33,6 @@ impl Turns {
         Self {
             all: Arc::new(Limiter::new(limit)),
             heavy: Arc::new(Limiter::new(part(limit))),
-            heavy_running: Arc::default(),
         }
     }
 
@@ -69,18 +55,10 @@ impl Turns {
         self.all.is_full()
     }
 
-    pub fn heavy_running(&self) -> usize {
-        self.heavy_running.load(Ordering::Relaxed)
-    }
-
-    /// Heavy queries that run, and that wait for the turns of heavy ones.
-    pub fn heavy_load(&self) -> usize {
-        self.heavy_running() + self.heavy.queued()
-    }
-
-    /// A heavy query would run at once.
-    pub fn has_heavy_room(&self) -> bool {
-        !self.all.is_full() && (!self.heavy.is_full() || self.can_lend())
+    /// One more heavy query would run at once, beside so many statements, so many of them heavy.
+    pub fn has_heavy_room(&self, running: usize, heavy: usize) -> bool {
+        let limit = self.limit();
+        running < limit && (heavy < part(limit) || (running + 1) * 2 <= limit)
     }
 
     fn can_lend(&self) -> bool {
@@ -96,46 +74,39 @@ impl Turns {
     /// A turn at once, if there is one.
     pub fn try_take(&self, heavy: bool) -> Option<Turn> {
         if !heavy {
-            return Some(self.turn(self.all.try_take()?, None));
+            return Some(turn(self.all.try_take()?, None));
         }
         let own = self.heavy.try_take();
         if own.is_none() && !self.can_lend() {
             return None;
         }
-        Some(self.turn(self.all.try_take()?, Some(own)))
+        Some(turn(self.all.try_take()?, own))
     }
 
     /// A turn when it is this caller's.
     pub async fn take(&self, heavy: bool) -> Option<Turn> {
         if !heavy {
-            return Some(self.turn(self.all.take().await?, None));
+            return Some(turn(self.all.take().await?, None));
         }
         let mut waiting = std::pin::pin!(self.heavy.take());
         loop {
             let own = tokio::time::timeout(LOOKS, &mut waiting).await;
             if let Ok(own) = own {
-                return Some(self.turn(self.all.take().await?, Some(Some(own?))));
+                return Some(turn(self.all.take().await?, Some(own?)));
             }
             if self.is_half_free()
-                && let Some(turn) = self.all.try_take()
+                && let Some(borrowed) = self.all.try_take()
             {
-                return Some(self.turn(turn, Some(None)));
+                return Some(turn(borrowed, None));
             }
         }
     }
+}
 
-    fn turn(&self, turn: Permit, heavy: Option<Option<Permit>>) -> Turn {
-        let heavy = heavy.map(|own| {
-            self.heavy_running.fetch_add(1, Ordering::Relaxed);
-            Heavy {
-                _own: own,
-                running: self.heavy_running.clone(),
-            }
-        });
-        Turn {
-            _turn: turn,
-            _heavy: heavy,
-        }
+fn turn(turn: Permit, heavy: Option<Permit>) -> Turn {
+    Turn {
+        _turn: turn,
+        _heavy: heavy,
     }
 }
 
@@ -151,11 +122,8 @@ mod tests {
     fn heavy_queries_borrow_up_to_half_of_the_turns_while_the_others_are_idle() {
         let turns = Turns::new(8);
         let heavy = taken(&turns, true, 8);
-        assert_eq!((heavy.len(), turns.heavy_running()), (4, 4));
-        assert!(!turns.has_heavy_room());
+        assert_eq!(heavy.len(), 4);
         assert_eq!(taken(&turns, false, 8).len(), 4);
-        drop(heavy);
-        assert_eq!(turns.heavy_running(), 0);
     }
 
     #[test]
@@ -185,11 +153,11 @@ mod tests {
         assert!(turns.try_take(true).is_none());
         drop(heavy);
         let first = first.await.unwrap();
-        assert!(first.is_some() && turns.heavy_running() == 1);
+        assert!(first.is_some());
         let second = spawn();
         drop(light);
         let second = second.await.unwrap();
-        assert!(second.is_some() && turns.heavy_running() == 2);
+        assert!(second.is_some());
     }
 
     #[tokio::test]
@@ -200,8 +168,25 @@ mod tests {
         let gave_up = tokio::time::timeout(3 * LOOKS, turns.take(true)).await;
         assert!(gave_up.is_err() && turns.queued() == 0);
         drop((held, one));
-        assert_eq!(turns.heavy_running(), 0);
         assert!(turns.try_take(true).is_some());
+    }
+
+    /// Who chooses a server by what runs there finds room where a turn is to be had.
+    #[test]
+    fn room_for_a_heavy_query_is_where_one_gets_a_turn() {
+        for limit in 1..20 {
+            for light in 0..=limit {
+                let turns = Turns::new(limit);
+                let others = taken(&turns, false, light);
+                let heavy = (0..=limit).map_while(|heavy| {
+                    let turn = turns.try_take(true);
+                    let room = turns.has_heavy_room(light + heavy, heavy);
+                    assert_eq!(turn.is_some(), room, "{limit} {light} {heavy}");
+                    turn
+                });
+                assert!(heavy.collect::<Vec<_>>().len() <= limit - others.len());
+            }
+        }
     }
 
     #[test]

@@ -332,7 +332,7 @@ impl Gate {
         Some(Leave::Satellite {
             server: Arc::clone(server),
             incarnation: position.incarnation.clone(),
-            running: server.start_running(),
+            running: server.start_running(read.heavy),
             covers: of_tables.is_none_or(|t| t.covers(server.id, position)),
             tables: of_tables.map(|t| t.catalog.clone()),
         })
@@ -345,7 +345,7 @@ fn load(server: &Server, heavy: bool) -> usize {
         true => heavy_load(server),
         false => {
             let running = server.running.load(Ordering::Relaxed);
-            running + server.turns.heavy_running() * (HEAVY_WEIGHT - 1)
+            running + server.heavy.load(Ordering::Relaxed) * (HEAVY_WEIGHT - 1)
         }
     };
     match server.pool.is_exhausted() {
@@ -356,9 +356,11 @@ fn load(server: &Server, heavy: bool) -> usize {
 
 /// Heavy queries gather where others avoid them: on the satellite that came last, while it has room for them.
 fn heavy_load(server: &Server) -> usize {
-    match server.turns.has_heavy_room() {
+    let running = server.running.load(Ordering::Relaxed);
+    let heavy = server.heavy.load(Ordering::Relaxed);
+    match server.turns.has_heavy_room(running, heavy) {
         true => MOST - server.id.min(MOST),
-        false => MOST + server.turns.heavy_load(),
+        false => MOST + heavy,
     }
 }
 

@@ -8,7 +8,7 @@ use super::history::{History, Place};
 use super::master_leave::MasterLeave;
 use super::spare::{Expected, is_worth_it};
 use super::table_writes::Answer;
-use crate::backend::{Known, Role, Server};
+use crate::backend::{Known, Role};
 use crate::common::consistency::Level;
 use crate::common::lock;
 use crate::gtid::GtidSet;
@@ -43,7 +43,7 @@ impl Gate {
         };
         self.metrics.fallbacks.inc();
         self.before_master(read.seen, read.policy.level).await?;
-        let running = self.servers.master.start_running();
+        let running = self.servers.master.start_running(false);
         Ok(MasterLeave::fallback(place, running))
     }
 
@@ -165,7 +165,7 @@ impl Gate {
         if lock(&self.read_index.spare).wants_question(Instant::now()) {
             self.read_index.nudge();
         }
-        MasterLeave::spare(&self.read_index.spare, || Server::start_running(master))
+        MasterLeave::spare(&self.read_index.spare, || master.start_running(false))
     }
 
     /// A master that is known to have time to spare.

@@ -231,7 +231,7 @@ fn describe(server: &Server, shared: &Shared) -> Value {
         "gtid_set": position.as_ref().map(|p| p.executed.to_string()),
         "load": server.load(),
         "queued": server.turns.queued(),
-        "heavy": server.turns.heavy_running(),
+        "heavy": server.heavy.load(Ordering::Relaxed),
         "open": server.open.load(Ordering::Relaxed),
         "sessions": server.pool.open(),
         "limits": limits,

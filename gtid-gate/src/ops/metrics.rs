@@ -150,7 +150,7 @@ impl Metrics {
             server_running: m.gauges("gtid_gate_server_running", "Statements running on the server through the gate")?,
             server_limit: m.gauges("gtid_gate_server_limit", "Statements that may run on the server at once through the gate: the number set, or the one found")?,
             server_queued: m.gauges("gtid_gate_server_queued", "Statements that wait for their turn on the server")?,
-            server_heavy: m.gauges("gtid_gate_server_heavy", "Heavy queries running on the server")?,
+            server_heavy: m.gauges("gtid_gate_server_heavy", "Heavy queries that run on the server or wait for their turn there")?,
             server_sessions: m.gauges("gtid_gate_server_sessions", "Connections of clients' sessions to the server")?,
             lag_transactions: m.gauges("gtid_gate_lag_transactions", "Transactions of the master that the server did not have at the last look")?,
             lag_milliseconds: m.gauges("gtid_gate_lag_milliseconds", "Age of the oldest master position that the server did not have at the last look, in milliseconds")?,

@@ -26,8 +26,9 @@ impl Session {
             return self.move_unread(id, work).await;
         };
         let server = backend.server.clone();
-        let running = server.start_running();
-        if let Err(error) = self.queue(&server, self.is_heavy(work)).await {
+        let heavy = self.is_heavy(work);
+        let running = server.start_running(heavy);
+        if let Err(error) = self.queue(&server, heavy).await {
             self.connections.satellites.put(backend);
             return Err(Fault::Sql(error));
         }
