@@ -10,6 +10,7 @@ mod monitor;
 mod pool;
 mod query;
 mod server;
+mod slowdown;
 mod timeout_defaults;
 mod times;
 mod turns;

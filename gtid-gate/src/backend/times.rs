@@ -1,21 +1,29 @@
-//! How long a server takes for queries of each shape. A shape is a query's text without its values, as a number.
+//! How long a server will take for a query: what its shape takes there, times what all queries there are slowed down by now.
+//! A shape is a query's text without its values, as a number.
 //!
-//! In: the time that an answer was waited for: neither the wait for freshness or a turn, nor for a client that takes its answer
-//! slowly. Out: an average that forgets. Bounded: shapes share a fixed number of places, and a newer one takes a place over.
+//! In: the time that an answer was waited for (neither the wait for freshness or a turn, nor for a client that takes its answer
+//! slowly), and how many ran. Out: what is to be expected. Medians, which forget: a shape's follows its own answers, the slowdown
+//! follows all answers, so that a shape that was not asked for in a while is known under today's load, too. A server that gets
+//! no queries is taken to recover: it is tried again. Bounded: shapes share a fixed number of places, and a newer one takes a
+//! place over.
 //! Must never: wait, or allocate for an answer; nor hold on to what a server took once, when that keeps queries from it.
 
+use super::slowdown::Slowdown;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const PLACES: usize = 4096;
-/// An answer counts an eighth.
-const WEIGHT: u64 = 8;
-/// One answer counts at most as so many times the average: a single slow one says little.
-const ROBUST: u64 = 4;
-/// Of an hour: times are kept in units of 100 ns.
+/// Times are kept in units of 100 ns, up to an hour.
 const LONGEST: u64 = 36_000_000_000;
 const UNIT_NS: u128 = 100;
 const TIME_BITS: u32 = 36;
+/// An answer moves its shape's median by a part of it: the n-th by FIRST_STEP / n, as long as that is more than the time since the
+/// one before it as a part of FOLLOWS. So a change of the load is told by the slowdown, before the medians have followed.
+const FIRST_STEP: f64 = 0.5;
+const FOLLOWS: Duration = Duration::from_secs(3);
+const MOST_STEP: f64 = 0.2;
+/// The mean of all counts an answer so much.
+const WEIGHT: u64 = 16;
 
 /// One average, of times that are no query's.
 #[derive(Default)]
@@ -23,31 +31,43 @@ pub struct Average(AtomicU64);
 
 impl Average {
     pub fn add(&self, took: Duration) {
-        add(&self.0, 0, took);
+        let took = units(took);
+        let known = self.0.load(Ordering::Relaxed);
+        let next = match known {
+            0 => took,
+            _ => (known * (WEIGHT - 1) + took + WEIGHT / 2) / WEIGHT,
+        };
+        // A concurrent answer that gets lost is one of many.
+        self.0.store(next.max(1), Ordering::Relaxed);
     }
 
     pub fn get(&self) -> Option<Duration> {
-        time(self.0.load(Ordering::Relaxed), 0).map(duration)
+        let known = self.0.load(Ordering::Relaxed);
+        (known > 0).then(|| duration(known))
     }
 }
 
 pub struct Times {
     places: Box<[Place]>,
+    slowdown: Slowdown,
+    mean: Average,
     began: Instant,
 }
 
+#[derive(Default)]
 struct Place {
-    /// The upper bits of the shape's number, and the average.
+    /// The upper bits of the shape's number, and its median at a slowdown of one.
     entry: AtomicU64,
+    answers: AtomicU32,
     /// When the last answer came, in milliseconds since the beginning.
     last: AtomicU32,
 }
 
-/// What a shape takes.
+/// What a query of some shape will take.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Known {
     pub time: Duration,
-    /// So long ago that it should be tried again.
+    /// Known from so long ago that it should be tried again.
     pub is_old: bool,
 }
 
@@ -57,44 +77,75 @@ const OLD_AT_LEAST: Duration = Duration::from_secs(1);
 
 impl Default for Times {
     fn default() -> Self {
-        let place = |_| Place {
-            entry: AtomicU64::new(0),
-            last: AtomicU32::new(0),
-        };
         Self {
-            places: (0..PLACES).map(place).collect(),
+            places: (0..PLACES).map(|_| Place::default()).collect(),
+            slowdown: Slowdown::default(),
+            mean: Average::default(),
             began: Instant::now(),
         }
     }
 }
 
 impl Times {
-    pub fn add(&self, shape: u64, took: Duration) {
-        self.add_at(shape, took, Instant::now());
+    /// An answer took so long; `running` ran then, it among them.
+    pub fn add(&self, shape: u64, took: Duration, running: usize) {
+        self.add_at(shape, took, running, Instant::now());
     }
 
     /// What is old counts no more as soon as something newer is known.
-    fn add_at(&self, shape: u64, took: Duration, now: Instant) {
-        let (place, tag) = self.place(shape);
-        if self.look(shape, now).is_some_and(|known| known.is_old) {
-            place.entry.store(0, Ordering::Relaxed);
+    fn add_at(&self, shape: u64, took: Duration, running: usize, now: Instant) {
+        self.mean.add(took);
+        if shape == 0 {
+            return;
         }
-        place.last.store(self.since(now), Ordering::Relaxed);
-        add(&place.entry, tag, took);
-    }
-
-    pub fn get(&self, shape: u64) -> Option<Duration> {
         let (place, tag) = self.place(shape);
-        time(place.entry.load(Ordering::Relaxed), tag).map(duration)
+        let since = self.since(now);
+        let known = self.usual(shape);
+        let fresh = known.filter(|usual| !self.is_old(place, duration(*usual), now));
+        let last = place.last.swap(since, Ordering::Relaxed);
+        let Some(usual) = fresh else {
+            let usual = (units(took) as f64 / self.slowdown.at(now)).round() as u64;
+            place.answers.store(1, Ordering::Relaxed);
+            return place.set(tag, usual);
+        };
+        let ratio = units(took) as f64 / usual as f64;
+        let seen = ratio / self.slowdown.add(ratio, running, now);
+        let answers = place.answers.fetch_add(1, Ordering::Relaxed) + 1;
+        let age = f64::from(since.saturating_sub(last)) / FOLLOWS.as_millis() as f64;
+        let step = (FIRST_STEP / f64::from(answers)).max(age.min(MOST_STEP));
+        place.set(tag, toward(usual as f64, seen, step).round() as u64);
     }
 
-    pub fn look(&self, shape: u64, now: Instant) -> Option<Known> {
-        let time = self.get(shape)?;
-        let last = self.place(shape).0.last.load(Ordering::Relaxed);
+    /// What the next query of this shape will take, beside so many others.
+    pub fn expect(&self, shape: u64, running: usize, now: Instant) -> Option<Known> {
+        let usual = duration(self.usual(shape)?);
+        let is_old = self.is_old(self.place(shape).0, usual, now);
+        let time = usual.mul_f64(self.slowdown.beside(running, now));
+        Some(Known { time, is_old })
+    }
+
+    /// What a query takes on average, whatever its shape.
+    pub fn mean(&self) -> Option<Duration> {
+        self.mean.get()
+    }
+
+    /// By how much any query is slowed down beside so many others.
+    pub fn crowded(&self, running: usize, now: Instant) -> f64 {
+        self.slowdown.beside(running, now) / self.slowdown.at(now)
+    }
+
+    fn usual(&self, shape: u64) -> Option<u64> {
+        let (place, tag) = self.place(shape);
+        let entry = place.entry.load(Ordering::Relaxed);
+        let units = entry & ((1 << TIME_BITS) - 1);
+        (entry >> TIME_BITS == tag && units > 0).then_some(units)
+    }
+
+    fn is_old(&self, place: &Place, usual: Duration, now: Instant) -> bool {
+        let last = place.last.load(Ordering::Relaxed);
         let age = self.since(now).wrapping_sub(last) as i32;
         let age = Duration::from_millis(age.max(0) as u64);
-        let is_old = age >= OLD_AT_LEAST.max(time.saturating_mul(OLD_AFTER));
-        Some(Known { time, is_old })
+        age >= OLD_AT_LEAST.max(usual.saturating_mul(OLD_AFTER))
     }
 
     fn place(&self, shape: u64) -> (&Place, u64) {
@@ -114,29 +165,28 @@ impl Times {
     }
 }
 
-fn add(place: &AtomicU64, tag: u64, took: Duration) {
-    let took = ((took.as_nanos() / UNIT_NS) as u64).clamp(1, LONGEST);
-    let average = match time(place.load(Ordering::Relaxed), tag) {
-        Some(known) => {
-            let counted = took.min(known.saturating_mul(ROBUST));
-            (known * (WEIGHT - 1) + counted + WEIGHT / 2) / WEIGHT
-        }
-        None => took,
-    };
-    // A concurrent answer that gets lost is one of many.
-    place.store(
-        tag << TIME_BITS | average.clamp(1, LONGEST),
-        Ordering::Relaxed,
-    );
+impl Place {
+    fn set(&self, tag: u64, usual: u64) {
+        // A concurrent answer that gets lost is one of many.
+        let entry = tag << TIME_BITS | usual.clamp(1, LONGEST);
+        self.entry.store(entry, Ordering::Relaxed);
+    }
+}
+
+/// One step of a median toward what was seen, which is `ratio` times what was known; never beyond it.
+fn toward(known: f64, ratio: f64, step: f64) -> f64 {
+    match ratio > 1.0 {
+        true => known * ratio.min(1.0 + step),
+        false => known * ratio.max(1.0 / (1.0 + step)),
+    }
+}
+
+fn units(took: Duration) -> u64 {
+    ((took.as_nanos() / UNIT_NS) as u64).clamp(1, LONGEST)
 }
 
 fn duration(units: u64) -> Duration {
     Duration::from_nanos(units * UNIT_NS as u64)
-}
-
-fn time(entry: u64, tag: u64) -> Option<u64> {
-    let units = entry & ((1 << TIME_BITS) - 1);
-    (entry >> TIME_BITS == tag && units > 0).then_some(units)
 }
 
 #[cfg(test)]
@@ -146,50 +196,130 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
+    /// A server that is asked by one client, a query each millisecond.
+    struct Asked {
+        times: Times,
+        now: Instant,
+    }
+
+    impl Asked {
+        fn new() -> Self {
+            let (times, now) = (Times::default(), Instant::now());
+            Self { times, now }
+        }
+
+        fn add(&mut self, shape: u64, took: Duration, running: usize) {
+            self.now += MS;
+            self.times.add_at(shape, took, running, self.now);
+        }
+
+        fn expects(&self, shape: u64, running: usize) -> f64 {
+            let known = self.times.expect(shape, running, self.now);
+            known.unwrap().time.as_secs_f64() * 1e3
+        }
+    }
+
     #[test]
     fn times_follow_the_answers_and_a_single_slow_one_says_little() {
-        let times = Times::default();
-        assert_eq!(times.get(7), None);
-        times.add(7, MS);
-        assert_eq!(times.get(7), Some(MS));
-        times.add(7, 1000 * MS);
-        assert!(times.get(7).unwrap() < 2 * MS);
-        (0..40).for_each(|_| times.add(7, 10 * MS));
-        let now = times.get(7).unwrap();
-        assert!(now > 9 * MS && now <= 10 * MS, "{now:?}");
+        let mut asked = Asked::new();
+        assert_eq!(asked.times.expect(7, 0, asked.now), None);
+        (0..50).for_each(|_| asked.add(7, MS, 1));
+        assert!((asked.expects(7, 0) - 1.0).abs() < 0.1);
+        asked.add(7, 1000 * MS, 1);
+        assert!(asked.expects(7, 0) < 1.3);
+        (0..300).for_each(|_| asked.add(7, 10 * MS, 1));
+        let now = asked.expects(7, 0);
+        assert!(now > 8.0 && now < 12.0, "{now}");
     }
 
     #[test]
     fn a_shape_that_takes_a_place_over_does_not_inherit_its_time() {
-        let (times, other) = (Times::default(), 7 + (1 << 40));
-        times.add(7, MS);
-        assert_eq!(times.get(other), None);
-        times.add(other, 5 * MS);
-        assert_eq!((times.get(other), times.get(7)), (Some(5 * MS), None));
+        let (mut asked, other) = (Asked::new(), 7 + (1 << 40));
+        asked.add(7, MS, 1);
+        assert_eq!(asked.times.expect(other, 0, asked.now), None);
+        asked.add(other, 5 * MS, 1);
+        assert!(asked.times.expect(7, 0, asked.now).is_none());
+        assert!(asked.expects(other, 0) > 4.0);
+    }
+
+    #[test]
+    fn a_shape_that_was_not_asked_for_is_known_under_todays_load() {
+        let mut asked = Asked::new();
+        for _ in 0..100 {
+            asked.add(1, MS, 1);
+            asked.add(2, 5 * MS, 1);
+        }
+        (0..300).for_each(|_| asked.add(1, 8 * MS, 8));
+        let slow = asked.expects(2, 7);
+        assert!(slow > 15.0, "{slow}");
+    }
+
+    #[test]
+    fn a_server_that_was_slow_and_is_avoided_is_tried_again() {
+        let mut asked = Asked::new();
+        (0..100).for_each(|_| asked.add(1, MS, 1));
+        (0..200).for_each(|_| asked.add(1, 20 * MS, 1));
+        assert!(asked.expects(1, 0) > 10.0);
+        asked.now += 8_000 * MS;
+        assert!(asked.expects(1, 0) < 4.0, "{}", asked.expects(1, 0));
+    }
+
+    #[test]
+    fn the_more_run_the_longer_each_is_expected_to_take() {
+        let mut asked = Asked::new();
+        (0..100).for_each(|_| asked.add(1, MS, 4));
+        let expected: Vec<_> = (0..40).map(|n| asked.expects(1, n)).collect();
+        assert!(expected.is_sorted());
+        assert!(expected[39] > 2.5 * expected[3], "{expected:?}");
+        assert!(expected[0] > 0.8);
     }
 
     #[test]
     fn a_time_of_long_ago_is_old_and_counts_no_more_when_a_newer_one_is_known() {
-        let (times, start) = (Times::default(), Instant::now());
-        let is_old = |after| times.look(7, start + after).unwrap().is_old;
-        times.add_at(7, 30 * MS, start);
-        assert!(!is_old(2_900 * MS));
-        assert!(is_old(3_100 * MS));
-        times.add_at(7, MS, start + 3_100 * MS);
-        assert_eq!(times.get(7), Some(MS));
-        assert!(!is_old(4_000 * MS));
-        assert!(is_old(4_200 * MS));
+        let mut asked = Asked::new();
+        let is_old = |a: &Asked| a.times.expect(7, 0, a.now).unwrap().is_old;
+        asked.add(7, 30 * MS, 1);
+        asked.now += 2_900 * MS;
+        assert!(!is_old(&asked));
+        asked.now += 200 * MS;
+        assert!(is_old(&asked));
+        asked.add(7, MS, 1);
+        assert!(!is_old(&asked) && asked.expects(7, 0) < 1.5);
     }
 
     proptest! {
+        /// Half of the answers are within a quarter of what was expected, if answers vary as much as that.
         #[test]
-        fn an_average_lies_between_the_answers(shape: u64, took in prop::collection::vec(1u64..2_000_000_000, 1..50)) {
-            let times = Times::default();
-            took.iter().for_each(|ns| times.add(shape, Duration::from_nanos(*ns)));
-            let known = times.get(shape).unwrap();
-            let (least, most) = (took.iter().min().unwrap(), took.iter().max().unwrap());
-            prop_assert!(known >= Duration::from_nanos(least.saturating_sub(100)), "{known:?}");
-            prop_assert!(known <= Duration::from_nanos(most + 100), "{known:?}");
+        fn the_median_error_is_small_where_answers_are_alike(
+            base in 50u64..20_000, noise in prop::collection::vec(0.8f64..1.3, 300), load in 1.0f64..8.0,
+        ) {
+            let mut asked = Asked::new();
+            let mut errors = Vec::new();
+            for (at, noise) in noise.iter().enumerate() {
+                let slow = if at > 100 { load } else { 1.0 };
+                let took = base as f64 * noise * slow;
+                // Until a change of the load is known.
+                if (50..100).contains(&at) || at > 200 {
+                    let expected = asked.expects(7, 0) * 1e3;
+                    errors.push((took - expected).abs() / took);
+                }
+                asked.add(7, Duration::from_nanos((took * 1e3) as u64), 1);
+            }
+            errors.sort_by(f64::total_cmp);
+            prop_assert!(errors[errors.len() / 2] < 0.25, "{}", errors[errors.len() / 2]);
+        }
+
+        #[test]
+        fn nothing_makes_a_time_vanish_or_overflow(
+            answers in prop::collection::vec((0u64..3, any::<u32>(), 0usize..10_000), 1..60),
+        ) {
+            let mut asked = Asked::new();
+            for (shape, us, running) in answers {
+                asked.add(shape, Duration::from_micros(us.into()), running);
+                if shape > 0 {
+                    prop_assert!(asked.expects(shape, running).is_finite());
+                }
+            }
         }
     }
 }

@@ -13,7 +13,8 @@ use super::requirement::{Candidate, Floor, Least, Need};
 use super::table_writes::{TableNames, TableWrites};
 use crate::backend::{Incarnation, Position, Role, Running, Server, Servers, Weights};
 use crate::common::consistency::{Level, Policy};
-use crate::ops::config::{Broken, Config, MOST};
+use crate::common::lock;
+use crate::ops::config::{Broken, Config};
 use crate::ops::metrics::Metrics;
 use crate::protocol::error::SqlError;
 use std::sync::Arc;
@@ -23,9 +24,6 @@ use tokio::sync::Semaphore;
 
 /// How old a server's position may be before a session that could leave a busier server has it asked again.
 const WORTH_ASKING: Duration = Duration::from_millis(10);
-
-/// A light read would rather run beside so many others than beside a heavy one.
-const HEAVY_WEIGHT: usize = 4;
 
 /// What a read brings along.
 #[derive(Clone, Copy)]
@@ -51,6 +49,8 @@ pub enum Leave {
         running: Running,
         /// What the session saw before is there, too.
         covers: bool,
+        /// In so many seconds it should have answered.
+        expected: f64,
         /// Only what wrote the tables of this catalog's is there, not all.
         tables: Option<Arc<Catalog>>,
     },
@@ -100,7 +100,7 @@ impl Gate {
         if self.is_broken(Broken::Freshness) || level == Level::Eventual {
             let need = Need::default();
             return match self.pick(&need, read) {
-                Some(leave) => self.sooner(leave, read).await,
+                Some(leave) => self.sooner(leave, &need, read).await,
                 None => self.wait_then_pick(need, read).await,
             };
         }
@@ -118,7 +118,7 @@ impl Gate {
             && let Some(leave) = self.pick(need, read)
         {
             self.look_for_lighter(&leave, read);
-            return self.sooner(leave, read).await;
+            return self.sooner(leave, need, read).await;
         }
         let need = match need {
             Some(need) if level == Level::Session && !need.is_open() => need,
@@ -135,11 +135,11 @@ impl Gate {
             }
         };
         if let Some(leave) = self.pick(&need, read) {
-            return self.sooner(leave, read).await;
+            return self.sooner(leave, &need, read).await;
         }
         let need = self.of_tables(need, read).await;
         match self.pick(&need, read) {
-            Some(leave) => self.sooner(leave, read).await,
+            Some(leave) => self.sooner(leave, &need, read).await,
             None => self.wait_then_pick(need, read).await,
         }
     }
@@ -175,6 +175,11 @@ impl Gate {
                 old && known.as_of.is_none_or(|at| at < master.asked)
             })
             .for_each(|(server, _)| server.seek(&master));
+    }
+
+    /// A commit on the master took so long.
+    pub fn committed(&self, took: Duration) {
+        lock(&self.read_index.spare).committed(took, Instant::now());
     }
 
     /// Has a satellite that is short of turns asked whether it falls behind.
@@ -310,7 +315,7 @@ impl Gate {
         live(&self.servers.satellites(), excluded).next().is_some()
     }
 
-    /// The least loaded live satellite that has what is needed.
+    /// The live satellite that has what is needed and should answer soonest.
     pub(super) fn pick(&self, need: &Need, read: Request<'_>) -> Option<Leave> {
         let satellites = self.servers.satellites();
         let mut live: Vec<_> = live(&satellites, read.excluded).collect();
@@ -318,13 +323,15 @@ impl Gate {
             let turn = self.turn.fetch_add(1, Ordering::Relaxed) % live.len();
             live.rotate_left(turn);
         }
+        let now = Instant::now();
         let candidates = live.iter().map(|(server, position)| Candidate {
             server: server.id,
-            load: load(server, read.heavy),
+            price: self.price(server, read, now),
             position,
         });
-        let chosen = need.choose(candidates, |server| read.seen.has(server))?;
-        let (server, position) = live.iter().find(|(server, _)| server.id == chosen)?;
+        let chosen = need.choose(candidates)?;
+        let (server, position) = live.iter().find(|(server, _)| server.id == chosen.server)?;
+        tracing::debug!(shape = read.shape, server = %server.name, price = ?chosen.price, "read admitted");
         let of_tables = need.of_tables.as_ref();
         if of_tables.is_some() {
             self.metrics.table_reads.inc();
@@ -334,33 +341,9 @@ impl Gate {
             incarnation: position.incarnation.clone(),
             running: server.start_running(read.heavy),
             covers: of_tables.is_none_or(|t| t.covers(server.id, position)),
+            expected: chosen.price.seconds,
             tables: of_tables.map(|t| t.catalog.clone()),
         })
-    }
-}
-
-/// What a read has to share a satellite with. One without a connection to spare is the last choice.
-fn load(server: &Server, heavy: bool) -> usize {
-    let load = match heavy {
-        true => heavy_load(server),
-        false => {
-            let running = server.running.load(Ordering::Relaxed);
-            running + server.heavy.load(Ordering::Relaxed) * (HEAVY_WEIGHT - 1)
-        }
-    };
-    match server.pool.is_exhausted() {
-        true => load + 3 * MOST,
-        false => load,
-    }
-}
-
-/// Heavy queries gather where others avoid them: on the satellite that came last, while it has room for them.
-fn heavy_load(server: &Server) -> usize {
-    let running = server.running.load(Ordering::Relaxed);
-    let heavy = server.heavy.load(Ordering::Relaxed);
-    match server.turns.has_heavy_room(running, heavy) {
-        true => MOST - server.id.min(MOST),
-        false => MOST + heavy,
     }
 }
 

@@ -26,6 +26,26 @@ pub fn can_succeed(lacking: u64, backlog: &Backlog, wait: Duration, now: Instant
     }
 }
 
+/// How long until a satellite has these transactions; nothing if that is not within `wait`. `usual`: how long others waited.
+pub fn until_fresh(
+    lacking: u64,
+    backlog: Option<&Backlog>,
+    usual: Duration,
+    wait: Duration,
+    now: Instant,
+) -> Option<Duration> {
+    let Some(backlog) = backlog else {
+        return Some(usual);
+    };
+    if !can_succeed(lacking, backlog, wait, now) {
+        return None;
+    }
+    let since = now.saturating_duration_since(backlog.at);
+    let applies = backlog.rate.filter(|rate| *rate > 0.0);
+    let left = applies.map(|rate| Duration::from_secs_f64(lacking as f64 / rate));
+    Some(left.map_or(usual, |left| left.saturating_sub(since).max(usual)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,6 +86,24 @@ mod tests {
     fn progress_is_waited_for_if_it_is_quick_enough() {
         assert!(after(150, 884_000 * MS, Some(1000.0)));
         assert!(!after(250, 884_000 * MS, Some(1000.0)));
+    }
+
+    #[test]
+    fn the_time_until_a_satellite_is_fresh_is_that_of_what_it_lacks_and_at_least_the_usual() {
+        let (at, lag) = (Instant::now(), 60 * MS);
+        let until = |lacking, rate| {
+            until_fresh(lacking, Some(&Backlog { at, lag, rate }), 3 * MS, WAIT, at)
+        };
+        assert_eq!(until(50, Some(1000.0)), Some(50 * MS));
+        assert_eq!(until(1, Some(1000.0)), Some(3 * MS));
+        assert_eq!(until(5, None), Some(3 * MS));
+        assert_eq!(until_fresh(5, None, 3 * MS, WAIT, at), Some(3 * MS));
+        let far = Backlog {
+            at,
+            lag: 10 * WAIT,
+            rate: Some(1.0),
+        };
+        assert_eq!(until_fresh(5, Some(&far), 3 * MS, WAIT, at), None);
     }
 
     #[test]

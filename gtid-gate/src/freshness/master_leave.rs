@@ -14,10 +14,12 @@ pub struct MasterLeave {
 
 enum Kind {
     /// One of the capped places for reads that no satellite could take in time.
-    Fallback {
-        _place: OwnedSemaphorePermit,
+    Fallback { _place: OwnedSemaphorePermit },
+    /// In so many seconds the master should have answered.
+    Spare {
+        spare: Arc<Mutex<Spare>>,
+        expected: f64,
     },
-    Spare(Arc<Mutex<Spare>>),
 }
 
 impl MasterLeave {
@@ -29,22 +31,35 @@ impl MasterLeave {
     }
 
     /// Nothing while the master has nothing to spare.
-    pub fn spare(spare: &Arc<Mutex<Spare>>, running: impl FnOnce() -> Running) -> Option<Self> {
+    pub fn spare(
+        spare: &Arc<Mutex<Spare>>,
+        expected: f64,
+        running: impl FnOnce() -> Running,
+    ) -> Option<Self> {
         let taken = lock(spare).take(Instant::now());
+        let spare = spare.clone();
         taken.then(|| Self {
-            kind: Kind::Spare(spare.clone()),
+            kind: Kind::Spare { spare, expected },
             _running: running(),
         })
     }
 
     /// Whether a satellite could answer instead.
     pub fn is_spare(&self) -> bool {
-        matches!(self.kind, Kind::Spare(_))
+        matches!(self.kind, Kind::Spare { .. })
+    }
+
+    /// What the first read with it should take, in seconds, if that is known.
+    pub fn expected(&self) -> Option<f64> {
+        match self.kind {
+            Kind::Spare { expected, .. } => Some(expected),
+            Kind::Fallback { .. } => None,
+        }
     }
 
     /// A statement that ran with it took the master so long.
     pub fn took(&self, time: Duration) {
-        if let Kind::Spare(spare) = &self.kind {
+        if let Kind::Spare { spare, .. } = &self.kind {
             lock(spare).spend(time);
         }
     }
@@ -52,7 +67,7 @@ impl MasterLeave {
 
 impl Drop for MasterLeave {
     fn drop(&mut self) {
-        if let Kind::Spare(spare) = &self.kind {
+        if let Kind::Spare { spare, .. } = &self.kind {
             lock(spare).done(Duration::ZERO);
         }
     }

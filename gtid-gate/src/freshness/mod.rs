@@ -1,13 +1,16 @@
 //! Which server may answer a read: what the read was promised, what each server is known to have, and the wait between.
 
 mod admission;
+mod busy;
 mod catalog;
 mod estimate;
+mod expectation;
 mod fleet;
 mod history;
 mod master_leave;
 mod of_tables;
 mod on_master;
+mod price;
 mod probe;
 mod read_index;
 mod requirement;

@@ -6,9 +6,10 @@
 use super::admission::{Gate, Leave, Request, usable};
 use super::history::{History, Place};
 use super::master_leave::MasterLeave;
-use super::spare::{Expected, is_worth_it};
+use super::price::is_worth_master;
+use super::requirement::Need;
 use super::table_writes::Answer;
-use crate::backend::{Known, Role};
+use crate::backend::Role;
 use crate::common::consistency::Level;
 use crate::common::lock;
 use crate::gtid::GtidSet;
@@ -16,11 +17,6 @@ use crate::ops::config::Broken;
 use crate::protocol::error::SqlError;
 use std::time::{Duration, Instant};
 
-/// Replication takes about so long where nothing is known of it.
-const USUAL_DELAY: Duration = Duration::from_millis(3);
-/// What a query takes on the master is not known before it has run there once. What it takes on a satellite may come from that
-/// satellite's load.
-const UNTRIED: u32 = 4;
 /// A satellite is asked where it is.
 const QUESTION: Duration = Duration::from_micros(300);
 
@@ -74,25 +70,29 @@ impl Gate {
         Ok(())
     }
 
-    /// A satellite could answer now; the master may do so sooner.
-    pub(super) async fn sooner(&self, leave: Leave, read: Request<'_>) -> Result<Leave, SqlError> {
-        let Some(instead) = self.spare_instead(&leave, read) else {
+    /// A satellite could answer now; the master may do so sooner, or a satellite that is not fresh enough yet.
+    pub(super) async fn sooner(
+        &self,
+        leave: Leave,
+        need: &Need,
+        read: Request<'_>,
+    ) -> Result<Leave, SqlError> {
+        let Leave::Satellite { expected, .. } = leave else {
             return Ok(leave);
         };
-        let spared = self.spared(instead, read).await;
-        Ok(spared.unwrap_or(leave))
-    }
-
-    fn spare_instead(&self, leave: &Leave, read: Request<'_>) -> Option<MasterLeave> {
-        let Leave::Satellite { server, .. } = leave else {
-            return None;
-        };
-        self.spare_if(read, server.times.get(read.shape)?)
+        if read.policy.spares()
+            && let Some(instead) = self.spare_if(read, expected)
+        {
+            return Ok(self.spared(instead, read).await.unwrap_or(leave));
+        }
+        let later = self.fresh_sooner(expected, need, read).await;
+        Ok(later.unwrap_or(leave))
     }
 
     /// Part of what the master has to spare, for a read that satellites could answer after this wait.
     pub(super) fn spare(&self, read: Request<'_>, wait: Duration) -> Option<MasterLeave> {
-        self.spare_if(read, wait + self.on_satellites(read)?)
+        let satellites = wait + self.on_satellites(read)?;
+        self.spare_if(read, satellites.as_secs_f64())
     }
 
     /// The same for a read of which it is known, before anybody is asked, that it would wait for the session's own commit.
@@ -125,47 +125,31 @@ impl Gate {
         known.any(|p| p.executed.contains_set(&writes))
     }
 
-    /// How long satellites usually take to become fresh enough.
-    pub(super) fn expected_wait(&self, read: Request<'_>) -> Duration {
-        let satellites = self.servers.satellites();
-        let delays = usable(&satellites, read.excluded).filter_map(|s| s.delay.get());
-        delays.min().unwrap_or(USUAL_DELAY)
-    }
-
-    fn on_satellites(&self, read: Request<'_>) -> Option<Duration> {
-        let satellites = self.servers.satellites();
-        let times = usable(&satellites, read.excluded).filter_map(|s| s.times.get(read.shape));
-        times.min()
-    }
-
-    /// A time of long ago may come from a moment when the master was busy, and nobody would ever find out.
-    fn on_master(&self, read: Request<'_>) -> Option<Duration> {
-        match self.servers.master.times.look(read.shape, Instant::now()) {
-            Some(Known { time, is_old }) if !is_old => Some(time),
-            Some(Known { time, .. }) => Some(time.min(self.on_satellites(read)?)),
-            None => Some(self.on_satellites(read)? / UNTRIED),
-        }
-    }
-
-    fn spare_if(&self, read: Request<'_>, satellite: Duration) -> Option<MasterLeave> {
+    fn spare_if(&self, read: Request<'_>, satellites: f64) -> Option<MasterLeave> {
         if read.shape == 0 || !read.policy.spares() {
             return None;
         }
         let master = &self.servers.master;
-        let on_master = self.on_master(read)?;
-        let expected = Expected {
-            satellite: satellite.as_secs_f64(),
-            master: on_master.as_secs_f64(),
-        };
-        let worth = is_worth_it(expected);
-        tracing::debug!(shape = read.shape, ?expected, worth, "price of the master");
+        let expected = self.on_master(read)?.as_secs_f64();
+        let premium = lock(&self.read_index.spare).premium();
+        let worth = is_worth_master(satellites, expected, premium);
+        tracing::debug!(
+            shape = read.shape,
+            satellites,
+            master = expected,
+            premium,
+            worth,
+            "price of the master"
+        );
         if !worth || master.position().is_none() {
             return None;
         }
         if lock(&self.read_index.spare).wants_question(Instant::now()) {
             self.read_index.nudge();
         }
-        MasterLeave::spare(&self.read_index.spare, || master.start_running(false))
+        MasterLeave::spare(&self.read_index.spare, expected, || {
+            master.start_running(false)
+        })
     }
 
     /// A master that is known to have time to spare.

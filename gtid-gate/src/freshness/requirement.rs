@@ -1,4 +1,4 @@
-//! The decision itself, pure.
+//! What a read must see, and which servers have it, pure.
 //!
 //! What a read must see: at `strong` what the master had when asked after the read arrived; at `bounded` what it had
 //! when asked no longer ago than the bound; and at every level but `eventual` what its session saw before. That is in the
@@ -7,14 +7,16 @@
 //! sample the master's own two sets serve: whatever a satellite shows has been in the master's binlog before.
 
 use super::catalog::Catalog;
+use super::price::{Price, soonest};
 use crate::backend::{Incarnation, Position};
 use crate::gtid::GtidSet;
 use std::sync::Arc;
 use std::time::Instant;
 
+#[derive(Clone, Copy)]
 pub struct Candidate<'a> {
     pub server: usize,
-    pub load: usize,
+    pub price: Price,
     pub position: &'a Position,
 }
 
@@ -59,16 +61,15 @@ pub enum Least {
 }
 
 impl Need {
-    /// The least loaded candidate that has what is needed; among equals one where the session has been.
+    /// The candidate with the least expected time of those that have what is needed.
     pub fn choose<'a>(
         &self,
         candidates: impl Iterator<Item = Candidate<'a>>,
-        been_there: impl Fn(usize) -> bool,
-    ) -> Option<usize> {
-        candidates
+    ) -> Option<Candidate<'a>> {
+        let met: Vec<_> = candidates
             .filter(|c| self.is_met(c.server, c.position))
-            .min_by_key(|c| (c.load, !been_there(c.server)))
-            .map(|c| c.server)
+            .collect();
+        soonest(met.iter().map(|c| (c, c.price))).copied()
     }
 
     pub fn is_met(&self, server: usize, position: &Position) -> bool {
@@ -246,14 +247,23 @@ mod tests {
         }
     }
 
+    fn price(seconds: u32) -> Price {
+        Price {
+            rank: 0,
+            seconds: seconds.into(),
+            running: 0,
+            known: false,
+        }
+    }
+
     proptest! {
         #[test]
         fn a_server_that_lacks_what_is_required_is_never_chosen(
-            servers in prop::collection::vec((0usize..4, any_position()), 0..5),
+            servers in prop::collection::vec((0u32..4, any_position()), 0..5),
             need in any_need(),
         ) {
             let candidates = servers.iter().enumerate().map(|(at, (load, position))| Candidate {
-                server: at + 1, load: *load, position,
+                server: at + 1, price: price(*load), position,
             });
             let has = |at: usize| {
                 let position = &servers[at].1;
@@ -262,9 +272,9 @@ mod tests {
                 });
                 known && position.executed.contains_set(&need.required(at + 1, Some(position)))
             };
-            match need.choose(candidates, |_| false) {
+            match need.choose(candidates) {
                 Some(chosen) => {
-                    let at = chosen - 1;
+                    let at = chosen.server - 1;
                     if let Some(master) = &need.master {
                         prop_assert!(servers[at].1.executed.contains_set(&master.executed));
                     }

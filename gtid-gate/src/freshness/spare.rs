@@ -1,10 +1,13 @@
 //! How much of the master reads may use that satellites could answer later. Pure.
 //!
-//! In: what the gate's small questions to the master take, and what reads there take. Out: whether one more read may run there.
-//! The budget is a share of one core: it grows in small steps while questions take what they usually take, and halves each time
-//! that they take longer. Whoever makes the master busy, through the gate or past it, is noticed in the same way.
+//! In: what the gate's small questions to the master take, what commits take, and what reads there take. Out: whether one more
+//! read may run there, and by how much the master must be quicker for that: its premium. The budget is a share of one core: it
+//! grows in small steps while the master answers as quickly as it can, and halves each time that questions, or the slowest
+//! commits, take longer. The smaller the share, the higher the premium. Whoever makes the master busy, through the gate or past
+//! it, is noticed in the same way.
 //! Must never: let reads take from the master what its writes need.
 
+use super::busy::{Bounds, Busy, Rule, Verdict};
 use std::time::{Duration, Instant};
 
 const FIRST_SHARE: f64 = 0.1;
@@ -14,18 +17,34 @@ const LEAST_SHARE: f64 = 0.002;
 const STEP: f64 = 0.05;
 /// Reads on the master at a time.
 const MOST_RUNNING: usize = 8;
-/// Questions of this long decide together.
+/// With the largest share satellites must take twice as long, with half of it three times, …
+const LEAST_PREMIUM: f64 = 1.0;
 const WINDOW: Duration = Duration::from_millis(100);
 const FEWEST_QUESTIONS: usize = 3;
-/// More than this many times, and this much longer than usual: the master is busy.
-const BUSY: (f64, f64) = (2.0, 0.000_5);
-const CALM: (f64, f64) = (1.5, 0.000_3);
+const QUESTIONS: Rule = Rule {
+    window: WINDOW,
+    fewest: FEWEST_QUESTIONS,
+    quantile: 0.5,
+    bounds: Bounds {
+        busy: (2.0, 0.000_5),
+        calm: (1.5, 0.000_3),
+    },
+};
+/// The slowest of a hundred. They vary more than questions do.
+const COMMITS: Rule = Rule {
+    window: Duration::from_millis(500),
+    fewest: 50,
+    quantile: 0.99,
+    bounds: Bounds {
+        busy: (2.0, 0.002),
+        calm: (1.5, 0.001),
+    },
+};
+const COMMITS_COUNT: Duration = Duration::from_secs(5);
 /// What is not spent is kept for so long.
 const KEPT: f64 = 0.02;
 /// When the master was asked nothing for so long, it is not known to have time to spare.
 const SILENCE: Duration = Duration::from_millis(500);
-/// What is usual follows slowly what is seen.
-const SLOWLY: f64 = 0.02;
 
 pub struct Spare {
     share: f64,
@@ -33,12 +52,11 @@ pub struct Spare {
     saved: f64,
     saved_at: Instant,
     running: usize,
-    questions: Vec<f64>,
-    window_began: Instant,
     asked: Option<Instant>,
-    usual: Option<f64>,
-    /// The window before was busy as well.
-    was_busy: bool,
+    questions: Busy,
+    commits: Busy,
+    /// When commits were last found not to be as quick as usual.
+    slow_commits: Option<Instant>,
 }
 
 impl Spare {
@@ -48,43 +66,54 @@ impl Spare {
             saved: 0.0,
             saved_at: now,
             running: 0,
-            questions: Vec::new(),
-            window_began: now,
             asked: None,
-            usual: None,
-            was_busy: false,
+            questions: Busy::new(QUESTIONS, now),
+            commits: Busy::new(COMMITS, now),
+            slow_commits: None,
         }
     }
 
     /// The gate asked the master something, and had to wait so long for the answer.
     pub fn answered(&mut self, took: Duration, now: Instant) {
         self.asked = Some(now);
-        self.questions.push(took.as_secs_f64());
-        let over = now.saturating_duration_since(self.window_began) >= WINDOW;
-        if over && self.questions.len() >= FEWEST_QUESTIONS {
-            self.close_window(now);
+        match self.questions.add(took, now) {
+            Some(Verdict::Busy) => self.give_back(now),
+            Some(Verdict::Calm) if !self.has_slow_commits(now) => {
+                self.save(now);
+                self.share = (self.share + STEP).min(MOST_SHARE);
+            }
+            _ => {}
         }
     }
 
-    fn close_window(&mut self, now: Instant) {
-        self.save(now);
-        let median = median(&mut self.questions);
-        self.questions.clear();
-        self.window_began = now;
-        let usual = *self.usual.get_or_insert(median);
-        let is_beyond = |(times, more): (f64, f64)| median > usual * times + more;
-        let busy = is_beyond(BUSY);
-        if busy && self.was_busy {
-            self.share = (self.share / 2.0).max(LEAST_SHARE);
-            self.saved = self.saved.min(0.0);
-        } else if !is_beyond(CALM) {
-            self.share = (self.share + STEP).min(MOST_SHARE);
+    /// A commit through the gate took so long.
+    pub fn committed(&mut self, took: Duration, now: Instant) {
+        let Some(verdict) = self.commits.add(took, now) else {
+            return;
+        };
+        self.slow_commits = (verdict != Verdict::Calm).then_some(now);
+        if verdict == Verdict::Busy {
+            self.give_back(now);
         }
-        self.was_busy = busy;
-        // Quicker than usual counts at once: what is usual is what an idle master takes.
-        let weight = if median < usual { 0.2 } else { SLOWLY };
-        let seen = median.min(usual * 2.0);
-        self.usual = Some(usual + (seen - usual) * weight);
+    }
+
+    /// Nobody may commit any more.
+    fn has_slow_commits(&self, now: Instant) -> bool {
+        let since = self
+            .slow_commits
+            .map(|at| now.saturating_duration_since(at));
+        since.is_some_and(|since| since < COMMITS_COUNT)
+    }
+
+    fn give_back(&mut self, now: Instant) {
+        self.save(now);
+        self.share = (self.share / 2.0).max(LEAST_SHARE);
+        self.saved = self.saved.min(0.0);
+    }
+
+    /// How many times as long satellites must take before a read runs on the master.
+    pub fn premium(&self) -> f64 {
+        LEAST_PREMIUM + MOST_SHARE / self.share
     }
 
     fn save(&mut self, now: Instant) {
@@ -124,32 +153,6 @@ impl Spare {
     pub fn share(&self) -> f64 {
         self.share
     }
-}
-
-fn median(all: &mut [f64]) -> f64 {
-    all.sort_unstable_by(f64::total_cmp);
-    all.get(all.len() / 2).copied().unwrap_or_default()
-}
-
-/// What is expected of a read, in seconds, as far as it is known.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Expected {
-    /// On the best satellite, the wait for freshness included.
-    pub satellite: f64,
-    /// On the master, alone.
-    pub master: f64,
-}
-
-/// The master's time is dearer: it answers only what it does clearly sooner.
-const PREMIUM: f64 = 2.0;
-const HEAD_START: f64 = 0.000_2;
-/// A longer read does not run there.
-const LONGEST: f64 = 0.005;
-
-/// Whether the master is worth its price for a read.
-pub fn is_worth_it(expected: Expected) -> bool {
-    let Expected { satellite, master } = expected;
-    master <= LONGEST && satellite > master * PREMIUM + HEAD_START
 }
 
 #[cfg(test)]
@@ -243,12 +246,31 @@ mod tests {
     }
 
     #[test]
-    fn a_read_goes_to_the_master_only_where_that_is_clearly_sooner() {
-        let worth = |satellite, master| is_worth_it(Expected { satellite, master });
-        assert!(worth(0.003, 0.000_2));
-        assert!(!worth(0.000_3, 0.000_2));
-        assert!(!worth(0.000_5, 0.000_2));
-        assert!(!worth(1.0, 0.006));
+    fn a_long_burst_of_writes_is_given_way_as_long_as_it_lasts() {
+        let mut run = Run::new();
+        run.ask(MS / 5, 3000);
+        run.read(2 * MS, 2000);
+        let during = run.read(2 * MS, 120_000);
+        assert!(during < 0.01, "{during}");
+    }
+
+    #[test]
+    fn slow_commits_take_the_share_back_and_raise_the_premium() {
+        let mut run = Run::new();
+        run.ask(MS / 5, 3000);
+        let mut commit = |ms: u32, took| {
+            for _ in 0..ms {
+                run.now += MS;
+                run.spare.committed(took, run.now);
+                run.spare.answered(MS / 5, run.now);
+            }
+            (run.spare.share(), run.spare.premium())
+        };
+        let (share, premium) = commit(2000, MS);
+        assert!(share == MOST_SHARE && premium == 2.0);
+        let (share, premium) = commit(4000, 20 * MS);
+        assert!(share < 0.02 && premium > 40.0, "{share} {premium}");
+        assert_eq!(commit(10_000, MS), (MOST_SHARE, 2.0));
     }
 
     proptest! {
@@ -261,8 +283,7 @@ mod tests {
         ) {
             let mut run = Run::new();
             let read = Duration::from_micros(read_us);
-            let (mut spent, mut began) = (0.0, run.now);
-            let _ = &mut began;
+            let (mut spent, began) = (0.0, run.now);
             for (question_us, ms) in phases {
                 let question = Duration::from_micros(question_us);
                 for at in 0..ms {

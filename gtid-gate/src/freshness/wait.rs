@@ -3,10 +3,11 @@
 //! In: what a read needs that no satellite is known to have. Out: a satellite that has it by now, or leave for the master, or
 //! an error, as the read's policy says. A wait that cannot succeed is not begun.
 
-use super::admission::{Gate, Leave, Request, usable};
+use super::admission::{Gate, Leave, Request, live, usable};
 use super::estimate::can_succeed;
+use super::price::is_worth_waiting;
 use super::requirement::Need;
-use crate::backend::{Waiter, Waiting};
+use crate::backend::{Server, Waiter, Waiting};
 use crate::protocol::error::SqlError;
 use std::sync::Arc;
 use std::time::Instant;
@@ -62,6 +63,45 @@ impl Gate {
                     can_succeed(need.lacking(server.id, &position), backlog, wait, now)
                 })
             })
+    }
+
+    /// Another satellite than the one that could answer in so many seconds, if it is fresh enough so soon that it answers
+    /// clearly sooner.
+    pub(super) async fn fresh_sooner(
+        &self,
+        expected: f64,
+        need: &Need,
+        read: Request<'_>,
+    ) -> Option<Leave> {
+        if !is_worth_waiting(expected, 0.0) {
+            return None;
+        }
+        let (satellites, now) = (self.servers.satellites(), Instant::now());
+        let later = live(&satellites, read.excluded)
+            .filter(|(server, position)| !need.is_met(server.id, position))
+            .filter_map(|(server, position)| {
+                let (fresh, seconds) = self.seconds_later(server, &position, need, read, now)?;
+                is_worth_waiting(expected, seconds).then_some((server, fresh, seconds))
+            });
+        let (server, fresh, _) = later.min_by(|a, b| a.2.total_cmp(&b.2))?;
+        let waiting = self.wait_at(server, need);
+        self.metrics.waits.inc();
+        // So long that it is the exception to have waited in vain.
+        let _ = tokio::time::timeout(fresh * 2, waiting.1.notified()).await;
+        self.metrics
+            .wait_seconds
+            .observe(now.elapsed().as_secs_f64());
+        self.pick(need, read)
+    }
+
+    fn wait_at(&self, server: &Arc<Server>, need: &Need) -> (Waiting, Arc<Notify>) {
+        let woken = Arc::new(Notify::new());
+        let required = need.required(server.id, server.position().as_deref());
+        let waiter = Waiter {
+            required,
+            woken: woken.clone(),
+        };
+        (server.wait_for(waiter), woken)
     }
 
     async fn wait(&self, need: &Need, read: Request<'_>) -> Option<Leave> {

@@ -40,7 +40,7 @@ pub struct Metrics {
     pub lag_milliseconds: IntGaugeVec,
     pub spare_reads: IntCounter,
     pub spare_share: Gauge,
-    pub estimates: Histogram,
+    pub estimate_error: Histogram,
     pub table_reads: IntCounter,
     pub table_waits: IntCounterVec,
     pub table_stream_up: IntGauge,
@@ -52,8 +52,8 @@ const WAIT_BUCKETS: &[f64] = &[
     0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1.0, 2.0,
 ];
 
-const RATIO_BUCKETS: &[f64] = &[
-    0.25, 0.5, 0.75, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 4.0, 8.0,
+const ERROR_BUCKETS: &[f64] = &[
+    0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0, 2.0, 4.0, 8.0,
 ];
 
 /// Most commits are told of within a millisecond or two.
@@ -156,7 +156,7 @@ impl Metrics {
             lag_milliseconds: m.gauges("gtid_gate_lag_milliseconds", "Age of the oldest master position that the server did not have at the last look, in milliseconds")?,
             spare_reads: m.counter("gtid_gate_spare_reads_total", "Reads that the master answered from what it had to spare, because it did so sooner than satellites")?,
             spare_share: m.share("gtid_gate_spare_share", "The part of one core that reads may take from what the master has to spare")?,
-            estimates: m.buckets("gtid_gate_estimate_ratio", "Time that a query took on its server, divided by the time expected; one in sixteen is looked at", RATIO_BUCKETS)?,
+            estimate_error: m.buckets("gtid_gate_estimate_error", "Time that a read took from the choice of its server on against the time expected then: their difference divided by what it took; one in sixteen is looked at", ERROR_BUCKETS)?,
             table_reads: m.counter("gtid_gate_table_reads_total", "Reads that a satellite could answer because it has all writes of their tables, though not all that they would need otherwise")?,
             table_waits: m.counters("gtid_gate_table_waits_total", "Waits for the table stream, by whether it told in time", "outcome")?,
             table_stream_up: m.gauge("gtid_gate_table_stream_up", "1 while the table stream of capture is read")?,

@@ -3,6 +3,7 @@
 //! Must never: repeat what may have been done.
 
 use super::diagnostics::At;
+use super::estimate::Estimate;
 use super::execution::Execution;
 use super::parts::Session;
 use super::relay::{Answer, OnRefusal, RelayError, relay};
@@ -79,33 +80,45 @@ impl Session {
     }
 
     /// What a query took its server: what decides where the next ones run.
-    fn observe(&self, backend: &Backend, work: &Work, answer: &Answer) {
+    fn observe(&mut self, backend: &Backend, work: &Work, answer: &Answer) {
         let (shape, took) = (self.query_shape(work), answer.took);
-        if Self::is_master(&backend.server)
-            && let Some(leave) = &self.leave
-        {
-            leave.took(took);
+        let expected = self.expected.take();
+        let server = &backend.server;
+        if Self::is_master(server) {
+            self.observe_master(took, answer);
         }
         if answer.error.is_some() || work.shape() != Shape::Results {
             return;
         }
-        if backend.server.found.read_ended(shape, took) {
-            self.shared.gate.look(&backend.server);
+        if server.found.read_ended(shape, took) {
+            self.shared.gate.look(server);
         }
-        if shape == 0 {
-            return;
+        if shape != 0 {
+            if !Self::is_master(server) {
+                self.shared.gate.weights.add(shape, took);
+            }
+            if let Some(expected) = expected {
+                self.compare(expected, took);
+            }
         }
-        if !Self::is_master(&backend.server) {
-            self.shared.gate.weights.add(shape, took);
+        server.times.add(shape, took, server.load());
+    }
+
+    fn observe_master(&self, took: Duration, answer: &Answer) {
+        if let Some(leave) = &self.leave {
+            leave.took(took);
         }
-        let times = &backend.server.times;
-        if took.subsec_nanos().is_multiple_of(SAMPLED)
-            && let Some(expected) = times.get(shape)
-        {
-            let ratio = took.as_secs_f64() / expected.as_secs_f64();
-            self.shared.metrics.estimates.observe(ratio);
+        if answer.committed.is_some() {
+            self.shared.gate.committed(took);
         }
-        times.add(shape, took);
+    }
+
+    /// One in so many: what was expected when the server was chosen, against what it was.
+    fn compare(&self, expected: Estimate, took: Duration) {
+        if took.subsec_nanos().is_multiple_of(SAMPLED) {
+            let error = expected.error(took);
+            self.shared.metrics.estimate_error.observe(error);
+        }
     }
 
     async fn prepare_there(

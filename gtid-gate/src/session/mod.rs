@@ -6,7 +6,7 @@
 //! - **`plan`: state and statement to what is done, pure**; `read_only`: its rules inside a read-only transaction
 //! - carried out by: `commands` and `prepared_commands` (the protocol's), `execute` (the plan), `reads` and `satellites`, `master`,
 //!   `settings`, `kill`, `ask_diagnostics`
-//! - one command on one server: `exchange`; `work`, `execution`: what is sent; `relay`, `infile`: what passes
+//! - one command on one server: `exchange`; `work`, `execution`: what is sent; `estimate`: what was expected; `relay`, `infile`: what passes
 //! - servers: `connections`, `held`; `seek` finds one, `sharing` gives it back, `turns`; `user`: as whom
 //! - kept for other servers: `kept_settings`, `prepared`, `names`, `long_data`
 //!
@@ -19,6 +19,7 @@ mod commands;
 mod connections;
 mod declared;
 mod diagnostics;
+mod estimate;
 mod exchange;
 mod execute;
 mod execution;

@@ -1,6 +1,7 @@
 //! What a session is made of.
 
 use super::connections::Connections;
+use super::estimate::Estimate;
 use super::fault::Fault;
 use super::prepared::Statements;
 use super::promise::{Chosen, Promise};
@@ -35,6 +36,8 @@ pub(crate) struct Session {
     pub(super) master_said_nothing: bool,
     /// Held while a statement runs on a server.
     pub(super) turn: Option<Turn>,
+    /// What is expected of the read in hand, where its server was chosen for that.
+    pub(super) expected: Option<Estimate>,
     /// What the statement in hand asks of its connection.
     pub(super) ties: Ties,
     /// The names in the query in hand; nothing if it may read anything.
@@ -67,6 +70,7 @@ impl Session {
             leave: None,
             master_said_nothing: false,
             turn: None,
+            expected: None,
             ties: Ties::NONE,
             names: None,
         }

@@ -3,6 +3,7 @@
 //! Must never: run a read on another incarnation than the one that was admitted; move a read of which the client has
 //! got something.
 
+use super::estimate::Estimate;
 use super::exchange::Failed;
 use super::fault::Fault;
 use super::parts::Session;
@@ -19,7 +20,7 @@ use crate::protocol::error::{BackendError, SqlError};
 use crate::protocol::response::Shape;
 use crate::sql::Names;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Why a read was not answered by the satellite it was sent to; the client has got nothing yet.
 enum Unread {
@@ -27,6 +28,14 @@ enum Unread {
     /// It refused the read with this error, which the master may not give.
     OnMaster(u16),
     Fault(Fault),
+}
+
+/// The satellite that a read was let to.
+struct Admitted<'a> {
+    server: &'a Arc<Server>,
+    incarnation: &'a Incarnation,
+    chosen: Instant,
+    expected: f64,
 }
 
 /// A prepared statement's description is not data.
@@ -65,6 +74,10 @@ impl Session {
                     self.promise.covers = true;
                     self.declared_is_for(None, names.as_deref(), work)?;
                     let spare = place.is_spare();
+                    self.expected = place.expected().map(|seconds| Estimate {
+                        seconds,
+                        waited: Duration::ZERO,
+                    });
                     self.master_said_nothing = false;
                     let outcome = self.read_by_leave(place, work, opening).await;
                     let unread = matches!(outcome, Err(Fault::Sql(_))) && self.master_said_nothing;
@@ -80,11 +93,19 @@ impl Session {
                     incarnation,
                     running,
                     covers,
+                    expected,
                     tables,
                 } => {
+                    let chosen = Instant::now();
                     self.promise.covers = covers;
                     self.declared_is_for(tables, names.as_deref(), work)?;
-                    let outcome = self.read_on(&server, &incarnation, work, opening).await;
+                    let admitted = Admitted {
+                        server: &server,
+                        incarnation: &incarnation,
+                        chosen,
+                        expected,
+                    };
+                    let outcome = self.read_on(admitted, work, opening).await;
                     drop(running);
                     self.turn = None;
                     match outcome {
@@ -224,14 +245,18 @@ impl Session {
 
     async fn read_on(
         &mut self,
-        server: &Arc<Server>,
-        incarnation: &Incarnation,
+        admitted: Admitted<'_>,
         work: &mut Work,
         opening: &[String],
     ) -> Result<Answer, Unread> {
+        let server = admitted.server;
         let mut backend = self
-            .take_satellite(server, incarnation, (opening, self.is_heavy(work)))
+            .take_satellite(server, admitted.incarnation, (opening, self.is_heavy(work)))
             .await?;
+        self.expected = Some(Estimate {
+            seconds: admitted.expected,
+            waited: admitted.chosen.elapsed(),
+        });
         let begins = !opening.is_empty();
         let in_transaction = begins || !self.state.autocommit;
         if begins {

@@ -171,9 +171,9 @@ async fn a_master_that_was_slow_once_is_tried_again() {
     let mut read = fixture.read(Level::Eventual, AfterWait::Master);
     read.policy.master_reads = MasterReads::Spare;
     read.shape = 7;
-    satellite.times.add(read.shape, MS);
+    satellite.times.add(read.shape, MS, 1);
     let after = |wait| gate.spare(read, wait).is_some();
-    gate.servers.master.times.add(read.shape, 30 * MS);
+    gate.servers.master.times.add(read.shape, 30 * MS, 1);
     assert!(!after(10 * MS));
     gate.servers.master.times.age(read.shape, 4000 * MS);
     assert!(after(10 * MS));

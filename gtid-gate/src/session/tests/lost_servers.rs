@@ -254,8 +254,8 @@ async fn of_a_master_that_answers_sooner_and_is_lost_a_client_has_an_error_or_th
 fn busy_satellite(shared: &Shared, shape: u64) {
     let (slow, quick) = (Duration::from_millis(50), Duration::from_micros(200));
     let servers = &shared.gate.servers;
-    (0..50).for_each(|_| servers.satellites()[0].times.add(shape, slow));
-    (0..50).for_each(|_| servers.master.times.add(shape, quick));
+    (0..50).for_each(|_| servers.satellites()[0].times.add(shape, slow, 1));
+    (0..50).for_each(|_| servers.master.times.add(shape, quick, 1));
     publish(&servers.master);
     shared.gate.has_time_to_spare();
 }

@@ -1,0 +1,132 @@
+//! What a read is expected to take on each server, from what is known of the servers now.
+//!
+//! In: a read and a server. Out: seconds until it is fresh enough, until the read's turn, until its answer.
+//! Must never: wait, or ask anybody.
+
+use super::admission::{Gate, Request, usable};
+use super::estimate::until_fresh;
+use super::price::{Expected, Price, turn_in};
+use super::requirement::Need;
+use crate::backend::{Known, Position, Server};
+use crate::ops::config::MOST;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// What a query of no known shape takes, before anything was answered.
+const UNKNOWN: f64 = 0.001;
+/// A light read would rather run beside so many others than beside a heavy one.
+const HEAVY_WEIGHT: usize = 4;
+/// Replication takes about so long where nothing is known of it.
+const USUAL_DELAY: Duration = Duration::from_millis(3);
+/// What a query takes on the master is not known before it has run there once. What it takes on a satellite may come from that
+/// satellite's load.
+const UNTRIED: u32 = 4;
+
+impl Gate {
+    /// What a satellite offers that has all the read must see.
+    pub(super) fn price(&self, server: &Server, read: Request<'_>, now: Instant) -> Price {
+        let expected = Expected {
+            fresh: 0.0,
+            turn: turn(server, now),
+            answer: self.answer(server, read, now),
+        };
+        Price {
+            rank: rank(server, read.heavy),
+            seconds: expected.seconds(),
+            running: crowd(server),
+            known: read.seen.has(server.id),
+        }
+    }
+
+    /// The same in seconds for one that has not; nothing if it will not have it in time.
+    pub(super) fn seconds_later(
+        &self,
+        server: &Server,
+        position: &Position,
+        need: &Need,
+        read: Request<'_>,
+        now: Instant,
+    ) -> Option<(Duration, f64)> {
+        let usual = server.delay.get().unwrap_or(USUAL_DELAY);
+        let lacking = need.lacking(server.id, position);
+        let backlog = position.backlog.as_ref();
+        let fresh = until_fresh(lacking, backlog, usual, read.policy.wait, now)?;
+        let expected = Expected {
+            fresh: fresh.as_secs_f64(),
+            turn: turn(server, now),
+            answer: self.answer(server, read, now),
+        };
+        Some((fresh, expected.seconds()))
+    }
+
+    /// As long as on another satellite, where nothing is known of this one.
+    fn answer(&self, server: &Server, read: Request<'_>, now: Instant) -> f64 {
+        let known = server.times.expect(read.shape, crowd(server), now);
+        let known = known.map(|k| k.time).or_else(|| self.on_satellites(read));
+        known.map_or_else(|| unknown(server, now), |time| time.as_secs_f64())
+    }
+
+    /// On the satellite that is expected to answer soonest, were it fresh and idle.
+    pub(super) fn on_satellites(&self, read: Request<'_>) -> Option<Duration> {
+        let (satellites, now) = (self.servers.satellites(), Instant::now());
+        let times = usable(&satellites, read.excluded)
+            .filter_map(|s| s.times.expect(read.shape, crowd(s), now));
+        times.map(|known| known.time).min()
+    }
+
+    /// A time of long ago may come from a moment when the master was busy, and nobody would ever find out.
+    pub(super) fn on_master(&self, read: Request<'_>) -> Option<Duration> {
+        let (master, now) = (&self.servers.master, Instant::now());
+        let running = master.running.load(Ordering::Relaxed);
+        match master.times.expect(read.shape, running, now) {
+            Some(Known { time, is_old }) if !is_old => Some(time),
+            Some(Known { time, .. }) => Some(time.min(self.on_satellites(read)?)),
+            None => Some(self.on_satellites(read)? / UNTRIED),
+        }
+    }
+
+    /// How long satellites usually take to become fresh enough.
+    pub(super) fn expected_wait(&self, read: Request<'_>) -> Duration {
+        let satellites = self.servers.satellites();
+        let delays = usable(&satellites, read.excluded).filter_map(|s| s.delay.get());
+        delays.min().unwrap_or(USUAL_DELAY)
+    }
+}
+
+fn unknown(server: &Server, now: Instant) -> f64 {
+    let mean = server.times.mean().map_or(UNKNOWN, |t| t.as_secs_f64());
+    mean * server.times.crowded(crowd(server), now)
+}
+
+fn turn(server: &Server, now: Instant) -> f64 {
+    let (running, limit) = (server.running.load(Ordering::Relaxed), server.turns.limit());
+    match running < limit {
+        true => 0.0,
+        false => turn_in(running, limit, unknown(server, now)),
+    }
+}
+
+/// What a read has to share a satellite with.
+fn crowd(server: &Server) -> usize {
+    let running = server.running.load(Ordering::Relaxed);
+    running + server.heavy.load(Ordering::Relaxed) * (HEAVY_WEIGHT - 1)
+}
+
+/// One without a connection to spare is the last choice.
+fn rank(server: &Server, heavy: bool) -> usize {
+    let rank = if heavy { heavy_rank(server) } else { 0 };
+    match server.pool.is_exhausted() {
+        true => rank + 3 * MOST,
+        false => rank,
+    }
+}
+
+/// Heavy queries gather where others avoid them: on the satellite that came last, while it has room for them.
+fn heavy_rank(server: &Server) -> usize {
+    let running = server.running.load(Ordering::Relaxed);
+    let heavy = server.heavy.load(Ordering::Relaxed);
+    match server.turns.has_heavy_room(running, heavy) {
+        true => MOST - server.id.min(MOST),
+        false => MOST + heavy,
+    }
+}
