@@ -13,7 +13,7 @@ import unittest
 BENCH = pathlib.Path(__file__).resolve().parent.parent / "bench"
 sys.path.insert(0, str(BENCH))
 from gate import __main__ as run  # noqa: E402
-from gate import cells, outcome, peers, plan, settings, tables  # noqa: E402
+from gate import cells, load_outcome, outcome, peers, plan, settings, tables  # noqa: E402
 import process  # noqa: E402
 
 GOOD = {
@@ -34,6 +34,14 @@ GOOD = {
     "BENCH_WRITE_WARM_UP_SECONDS": "0",
     "BENCH_STREAM_RATE": "200",
     "BENCH_STREAM_SECONDS": "10",
+    "BENCH_BURST_SECONDS": "0",
+    "BENCH_LIMITS": "64 2",
+    "BENCH_LIMIT_CORES": "50 200",
+    "BENCH_LIMIT_SECONDS": "3",
+    "BENCH_LIMIT_FIND_SECONDS": "15",
+    "BENCH_LOAD_CONNECTIONS": "64",
+    "BENCH_SATURATED_SECONDS": "0",
+    "BENCH_SATURATED_RATE": "500",
     "BENCH_PROXYSQL_THREADS": "0",
     "BENCH_TABLES": "4",
     "BENCH_TABLE_ROWS": "10",
@@ -209,7 +217,7 @@ class Medians(unittest.TestCase):
 class LastLine(unittest.TestCase):
     def test_its_shape_is_exact(self):
         line = tables.report({HEAD: head(), WRITTEN: written(), QUIET: quiet(), OWN_WRITE: own_write()}, [], STREAM).splitlines()[-1]
-        self.assertEqual(list(json.loads(line)), NAMES)
+        self.assertEqual(list(json.loads(line)), [*NAMES, "burst", "limits", "saturated", "estimate_error"])
         self.assertNotIn(" ", line)
 
     def test_the_better_of_proxysqls_two_ways_counts_for_each_figure_apart(self):
@@ -296,10 +304,13 @@ class Tables(unittest.TestCase):
         self.assertRegex(text, r"at 200 transactions/s +p50 ms +p99 ms\n  until the gate knows its tables +0\.700 +4\.000\n")
 
     def test_targets_say_what_was_met_missed_and_not_measured(self):
-        text = "\n".join(tables.targets(outcome.result({HEAD: head(), WRITTEN: written()})))
+        text = "\n".join(tables.targets({**outcome.result({HEAD: head(), WRITTEN: written()}), **load_outcome.result({})}))
         self.assertRegex(text, r"throughput, eventual / ProxySQL +1\.364 +>= 1\.3 +met")
         self.assertRegex(text, r"written tables, strong / eventual +0\.800 +>= 0\.9 +MISSED")
-        self.assertRegex("\n".join(tables.targets(dict.fromkeys(NAMES))), r"strong above replication lag, ms +- +<= 0\.3 +not measured")
+        self.assertRegex(
+            "\n".join(tables.targets({**dict.fromkeys(NAMES), **load_outcome.result({})})),
+            r"strong above replication lag, ms +- +<= 0\.3 +not measured",
+        )
 
     def test_a_target_is_met_at_its_bound(self):
         self.assertEqual([outcome.met(0.75, 0.75, False), outcome.met(1.3, 1.3, True), outcome.met(1.2, 1.3, True)], [True, True, False])
@@ -380,12 +391,12 @@ class Cells(unittest.TestCase):
                 return {1: 1.002} if self.asked < 3 else {1: 1.002, 2: 2.004}
 
         probes = {"master": types.SimpleNamespace(seen={1: 1.0, 2: 2.0, 3: 9.0}), "satellite-1": Late()}
-        self.assertAlmostEqual(cells.Cells._lag(probes, 0.5, 3.0)["p50"], 2.0)
+        self.assertAlmostEqual(cells.Cells.lag(probes, 0.5, 3.0)["p50"], 2.0)
 
     def test_a_master_that_was_not_written_to_is_an_error(self):
         probes = {name: types.SimpleNamespace(seen={}) for name in ("master", "satellite-1")}
         with self.assertRaises(OSError):
-            cells.Cells._lag(probes, 0, 1)
+            cells.Cells.lag(probes, 0, 1)
 
 
 class Run(unittest.TestCase):

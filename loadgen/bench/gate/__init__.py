@@ -6,5 +6,10 @@ outcome    medians, ratios, the last line                                       
 tables     how all of it is printed                                                           pure
 peers      configurations of ProxySQL and MySQL Router (pure), starting and stopping them
 cells      one cell measured: sysbench, CPU, and under writes the load and the lag
+loads      loads during which something changes: writes, cores, limits, mix
+steady     a load that runs on meanwhile, and samples of the gate's counters
+satellite  cores and limit of the satellite, changed and put back
+timeline   what is read out of such samples                                                   pure
+load_outcome  ratios, targets and tables of those loads                                       pure
 __main__   the run
 """

@@ -14,8 +14,9 @@ import time
 
 import containers
 import figures
-from gate import outcome, plan, settings as gate_settings, tables
+from gate import outcome, plan, settings as gate_settings, tables, timeline
 from gate.cells import OLTP, OWN, OWN_ROWS, QUIET, RESULTS, Cells, rows_of
+from gate.loads import Loads
 from gate.peers import Contender, NotHere, Peers
 from stack import Stack
 from sysbench import Sysbench, allow_many_files, say
@@ -108,6 +109,12 @@ def measure_stream(cells, settings):
     return figures.over_runs([cells.stream(settings.stream_rate, settings.stream_seconds) for _ in range(settings.rounds)])
 
 
+def measure_loads(loads, estimates):
+    """With how far the gate's expectations were off since they were looked at last."""
+    found = loads.measure()
+    return {**found, "estimate_error": timeline.estimate_error(estimates, loads.estimates())}
+
+
 def measure(stack, settings):
     """What tables.report takes."""
     sysbench, write_sysbench = (
@@ -121,7 +128,10 @@ def measure(stack, settings):
         present, notes = contenders(stack, peers, settings.contenders)
         cells = Cells(stack, settings, sysbench, write_sysbench)
         notes += warm_up(cells, present, settings)
-        return outcome.medians(measure_all(cells, present, settings)), notes, measure_stream(cells, settings)
+        loads = Loads(stack, settings, cells, sysbench, write_sysbench)
+        before = loads.estimates()
+        measured = outcome.medians(measure_all(cells, present, settings))
+        return measured, notes, measure_stream(cells, settings), measure_loads(loads, before)
 
 
 def main():

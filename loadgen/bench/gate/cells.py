@@ -214,12 +214,12 @@ class Cells:
 
     def _under_writes(self, cell, contender, seconds):
         """A cell's figures, with those of the writes: lag (p50, ms), written (transactions/s), and shares of the reads (COUNTERS)."""
-        with self._probes(self._settings.write_rate) as probes:
+        with self.probes(self._settings.write_rate) as probes:
             begin, before, counted = time.monotonic(), self._stack.position(), self._counted()
             found = self._read(cell, contender, seconds)
             end, after = time.monotonic(), self._stack.position()
             # The lag of the first second is the warm-up's.
-            lag = self._lag(probes, begin + plan.WARM_UP_SECONDS, end - EDGE_SECONDS)["p50"]
+            lag = self.lag(probes, begin + plan.WARM_UP_SECONDS, end - EDGE_SECONDS)["p50"]
         # The warm-up's reads are counted by the gate, so they count here.
         reads = found["queries"] * (end - begin)
         gate = shares(counted, self._counted(), reads) if contender.name in plan.THROUGH_GATE else {}
@@ -229,17 +229,17 @@ class Cells:
         """{known_…, visible_…: milliseconds from a commit until the gate knows its tables, until a satellite shows it; reached: a second}"""
         with self.writing(rate, WRITE_HEAD_SECONDS + seconds) as load:
             time.sleep(WRITE_HEAD_SECONDS)
-            with self._probes(rate) as probes:
+            with self.probes(rate) as probes:
                 begin, first, before = time.monotonic(), self._stack.position(), self._known()
                 time.sleep(seconds)
                 end, last, after = time.monotonic(), self._stack.position(), self._known()
-                lag = self._lag(probes, begin, end - EDGE_SECONDS)
+                lag = self.lag(probes, begin, end - EDGE_SECONDS)
             lasted(load)
         visible = {f"visible_{name}_ms": lag[name] for name in ("p50", "p99")}
         return {**known(before, after), **visible, "reached": figures.rate(last - first, end - begin)}
 
     @contextlib.contextmanager
-    def _probes(self, rate):
+    def probes(self, rate):
         """{service: Probe} of the transactions to come, about so many a second as are looked at."""
         first, step = self._stack.position() + rate // 4 + 1, max(1, rate // PROBES_PER_SECOND)
         with contextlib.ExitStack() as cleanup:
@@ -257,7 +257,7 @@ class Cells:
         return buckets(self._stack.metrics("gate"), KNOWN)
 
     @staticmethod
-    def _lag(probes, begin, end):
+    def lag(probes, begin, end):
         """Quantiles, in milliseconds, of the transactions that the master had within that time."""
         master, satellite = (dict(probes[service].seen) for service in ("master", "satellite-1"))
         last = max((number for number, seen in master.items() if begin <= seen < end), default=None)

@@ -12,6 +12,7 @@ WORKLOADS = ("point-select", "read-only", "result", "own-write")
 MODES = ("text", "prepared")
 MOST_CONNECTIONS = 1900  # the servers' max_connections is 2000, and the bench itself needs some
 MOST_BYTES = 16 << 20
+MOST_CORES = 1024
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,14 @@ class Settings:
     write_warm_up_seconds: int
     stream_rate: int
     stream_seconds: int
+    burst_seconds: int
+    limits: tuple
+    limit_cores: tuple
+    limit_seconds: int
+    limit_find_seconds: int
+    load_connections: int
+    saturated_seconds: int
+    saturated_rate: int
     proxysql_threads: int
     tables: tuple
     user: str
@@ -65,6 +74,14 @@ def read(environment):
         write_warm_up_seconds=reader.number("BENCH_WRITE_WARM_UP_SECONDS", 0),
         stream_rate=reader.number("BENCH_STREAM_RATE", 0),
         stream_seconds=reader.number("BENCH_STREAM_SECONDS"),
+        burst_seconds=reader.number("BENCH_BURST_SECONDS", 0),
+        limits=reader.numbers("BENCH_LIMITS", MOST_CONNECTIONS),
+        limit_cores=reader.numbers("BENCH_LIMIT_CORES", 100 * MOST_CORES),
+        limit_seconds=reader.number("BENCH_LIMIT_SECONDS"),
+        limit_find_seconds=reader.number("BENCH_LIMIT_FIND_SECONDS"),
+        load_connections=reader.number("BENCH_LOAD_CONNECTIONS", 1, MOST_CONNECTIONS),
+        saturated_seconds=reader.number("BENCH_SATURATED_SECONDS", 0),
+        saturated_rate=reader.number("BENCH_SATURATED_RATE"),
         proxysql_threads=reader.number("BENCH_PROXYSQL_THREADS", 0, 128),
         tables=(f"--tables={reader.number('BENCH_TABLES')}", f"--table-size={reader.number('BENCH_TABLE_ROWS')}"),
         user=reader.text("BENCH_USER"),

@@ -1,7 +1,7 @@
 """Tables of bench-gate, as lines. Pure. In: {cell: {contender: figures}}, the last line's content. Out: text."""
 
 import figures
-from gate import outcome
+from gate import load_outcome, outcome
 
 TITLES = {
     "direct": "straight to MySQL",
@@ -95,20 +95,23 @@ def stream_table(stream):
 def targets(content):
     words = {None: "not measured", True: "met", False: "MISSED"}
     rows = [("targets (point selects, 8 connections where nothing else is said)", "measured", "target", "")]
-    for name, text, bound, at_least in outcome.TARGETS:
+    for path, text, bound, at_least in outcome.TARGETS + load_outcome.TARGETS:
+        value = load_outcome.value(content, path)
         rows.append(
             (
                 f"  {text}",
-                figures.shown(content[name], 3),
+                figures.shown(value, 3),
                 f"{'>=' if at_least else '<='} {bound}",
-                words[outcome.met(content[name], bound, at_least)],
+                words[outcome.met(value, bound, at_least)],
             )
         )
     return figures.columns(rows)
 
 
-def report(measured, notes, stream=None):
-    """notes: what was left out, and why. The last line is one line of JSON."""
-    content = outcome.result(measured, stream)
-    parts = [*all_tables(measured), *([stream_table(stream)] if stream else []), targets(content), *([notes] if notes else [])]
+def report(measured, notes, stream=None, loads=None):
+    """notes: what was left out, and why; loads: see load_outcome.py. The last line is one line of JSON."""
+    loads = loads or {}
+    content = {**outcome.result(measured, stream), **load_outcome.result(loads)}
+    of_loads = load_outcome.all_tables(loads)
+    parts = [*all_tables(measured), *([stream_table(stream)] if stream else []), *of_loads, targets(content), *([notes] if notes else [])]
     return "\n\n".join(["\n".join(part) for part in parts] + [figures.last_line(content)])
