@@ -197,6 +197,7 @@ final class SerialWriter {
             flush();
             return;
         }
+        OwnIndexes.dropBefore(statement, session);
         execute(part, statement);
         finishStatement(part, statement);
     }
