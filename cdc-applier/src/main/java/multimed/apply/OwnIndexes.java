@@ -46,7 +46,8 @@ final class OwnIndexes {
 
     /** Whatever is not plain ASCII may be written in several ways. */
     private static boolean mayName(String text, String table) {
-        return !table.matches("[0-9A-Za-z_$ -]+") || text.contains(table.toLowerCase(Locale.ROOT));
+        String word = Pattern.quote(table.toLowerCase(Locale.ROOT));
+        return !table.matches("[0-9A-Za-z_$ -]+") || Pattern.compile("(?<![0-9a-z_$])" + word + "(?![0-9a-z_$])").matcher(text).find();
     }
 
     private static void drop(SatelliteSession session, Predicate<String> ofTable) throws SQLException {
