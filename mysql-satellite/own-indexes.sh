@@ -74,30 +74,45 @@ own_states() {
   local_sql "$query"
 }
 
-# lost_keys NUMBER: indexes that MySQL made for foreign keys by itself and would throw away for this one: clients may name them in hints.
+# lost_keys NUMBER KEYS: indexes that MySQL made for foreign keys by itself and would throw away for this one: clients may name them in hints.
 # Tried on an empty copy, since nothing tells them from others.
 lost_keys() {
   local trial=${own_tables[$1]%.*}.multimed_own_trial keys
-  [[ $(local_sql "SELECT EXISTS (SELECT 1 FROM information_schema.referential_constraints
-    WHERE constraint_schema = ${own_schemas[$1]} AND table_name = ${own_names[$1]})") == 1 ]] || return 0
+  [[ $2 != 0:* ]] || return 0
   keys=$(local_sql "CREATE TEMPORARY TABLE $trial LIKE ${own_tables[$1]}; SHOW INDEX FROM $trial;
     CREATE INDEX ${own_indexes[$1]} ON $trial (${own_parts[$1]}); SELECT 'then'; SHOW INDEX FROM $trial" 2> /dev/null) || return 0
   comm -23 <(sed '/^then$/,$d' <<< "$keys" | cut -f3 | sort -u) <(sed '1,/^then$/d' <<< "$keys" | cut -f3 | sort -u) | paste -sd,
 }
 
-# make_own_index NUMBER: a second's wait for a lock at most; goes on stdout what is wrong.
+# foreign_keys NUMBER: the expression that tells which ones the table has.
+foreign_keys() {
+  printf '%s' "(SELECT CONCAT(COUNT(*), ':', COALESCE(GROUP_CONCAT(constraint_name ORDER BY constraint_name), ''))
+    FROM information_schema.referential_constraints WHERE constraint_schema = ${own_schemas[$1]} AND table_name = ${own_names[$1]})"
+}
+
+# creation NUMBER KEYS: the statements. While the applier executes one that depends on indexes, it holds the lock: afterwards the table may
+# have foreign keys besides KEYS, for which the index was not tried.
+creation() {
+  local index="CREATE INDEX ${own_indexes[$1]} ON ${own_tables[$1]} (${own_parts[$1]}) ALGORITHM = INPLACE LOCK = NONE"
+  printf '%s;\n' 'SET lock_wait_timeout = 1' "DO GET_LOCK('multimed_own_indexes', 86400)" \
+    "SET @make = IF($(foreign_keys "$1") = $(sql_string "$2"), $(sql_string "$index"), $(sql_string "SELECT 'foreign keys have changed'"))" \
+    'PREPARE make FROM @make' 'EXECUTE make'
+}
+
+# make_own_index NUMBER: a second's wait for the table at most; goes on stdout what is wrong.
 make_own_index() {
-  local lost began=$EPOCHREALTIME micros error
-  lost=$(lost_keys "$1")
+  local lost keys began=$EPOCHREALTIME micros error
+  keys=$(local_sql "SELECT $(foreign_keys "$1")")
+  lost=$(lost_keys "$1" "$keys")
   if [[ -n $lost ]]; then
     echo "it would replace the index $lost, which a foreign key has by itself: create that index explicitly on the master"
     return 1
   fi
-  error=$(local_sql "SET lock_wait_timeout = 1;
-    CREATE INDEX ${own_indexes[$1]} ON ${own_tables[$1]} (${own_parts[$1]}) ALGORITHM = INPLACE LOCK = NONE" 2>&1) || {
+  error=$(local_sql "$(creation "$1" "$keys")" 2>&1) || true
+  if [[ -n $error ]]; then
     echo "${error//$'\n'/ }"
     return 1
-  }
+  fi
   micros=$((${EPOCHREALTIME/./} - ${began/./}))
   log info "event=own-index-made index=${own_indexes[$1]} line=\"${own_lines[$1]}\" seconds=$((micros / 1000000)).$(printf '%03d' $((micros / 1000 % 1000)))"
 }
@@ -106,7 +121,7 @@ make_own_index() {
 own_failed() {
   if [[ $2 != "${own_said[$1]:-}" ]]; then log warn "event=own-index-missing line=\"${own_lines[$1]}\" reason=\"$2\""; fi
   own_said[$1]=$2
-  [[ ! $2 =~ 'ERROR 1072 '|'no such table' ]] || return 0
+  [[ ! $2 =~ 'ERROR 1072 '|'no such table'|'have changed' ]] || return 0
   own_pauses[$1]=$((2 * ${own_pauses[$1]:-own_pause}))
   ((own_pauses[$1] < own_longest_pause)) || own_pauses[$1]=$own_longest_pause
   own_due[$1]=$((EPOCHSECONDS + own_pauses[$1]))

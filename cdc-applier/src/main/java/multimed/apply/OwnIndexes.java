@@ -25,6 +25,11 @@ final class OwnIndexes {
     /** In hexadecimal, as schema.table.index. */
     private static final String ALL = "SELECT JSON_ARRAYAGG(CONCAT(HEX(table_schema), '.', HEX(table_name), '.', HEX(index_name))) "
             + "FROM information_schema.statistics WHERE index_name REGEXP '^multimed_own_[0-9a-f]{12}$' AND seq_in_index = 1";
+    /** Held by who makes an index, and by who executes a statement that depends on indexes. */
+    private static final String LOCK = "multimed_own_indexes";
+    private static final int LOCK_WAIT_S = 60;
+    private static final int LOCK_WAIT_TIMEOUT = 1205;
+    private static final int NO_SUCH_CONNECTION = 1094;
     private static final Pattern NAME = Pattern.compile("([0-9A-F]+)\\.([0-9A-F]+)\\.([0-9A-F]+)");
 
     private record Index(String schema, String table, String name) {}
@@ -35,7 +40,38 @@ final class OwnIndexes {
     static void dropBefore(Statement statement, SatelliteSession session) throws SQLException {
         if (TableStatements.dependOnIndexes(statement.getSql(), session.identity().version())) {
             String text = statement.getSql().toStringUtf8().toLowerCase(Locale.ROOT);
+            session.execute("SET gtid_next='AUTOMATIC'");
+            lock(session);
             drop(session, table -> mayName(text, table));
+        }
+    }
+
+    /** After a statement: the entrypoint may make indexes again. */
+    static void release(SatelliteSession session) throws SQLException {
+        session.execute("DO RELEASE_LOCK('" + LOCK + "')");
+    }
+
+    /** Ends who makes an index right now: that can take long, and is done again. */
+    private static void lock(SatelliteSession session) throws SQLException {
+        if ("1".equals(session.text("SELECT GET_LOCK('" + LOCK + "', 0)"))) {
+            return;
+        }
+        String holder = session.text("SELECT IS_USED_LOCK('" + LOCK + "')");
+        if (holder != null) {
+            kill(session, holder);
+        }
+        if (!"1".equals(session.text("SELECT GET_LOCK('" + LOCK + "', " + LOCK_WAIT_S + ")"))) {
+            throw new SQLException("the making of an own index does not end", "HY000", LOCK_WAIT_TIMEOUT);
+        }
+    }
+
+    private static void kill(SatelliteSession session, String connection) throws SQLException {
+        try {
+            session.execute("KILL " + connection);
+        } catch (SQLException e) {
+            if (e.getErrorCode() != NO_SUCH_CONNECTION) {
+                throw e;
+            }
         }
     }
 

@@ -2,6 +2,7 @@ package multimed.apply;
 
 import static multimed.log.TestRecords.statement;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.sql.SQLException;
@@ -82,6 +83,16 @@ class OwnIndexesIT {
     void whatDoesNotDependOnIndexesLeavesThem() throws Exception {
         apply("TRUNCATE TABLE t", "CREATE TABLE u (t INT)", "ALTER TABLE u ADD COLUMN b INT");
         assertEquals(List.of(List.of(NAME + "(a,note)")), indexes("t"));
+    }
+
+    @Test
+    void whoMakesAnIndexIsEnded() throws Exception {
+        try (var maker = satellite.connect(); var making = maker.createStatement()) {
+            making.execute("DO GET_LOCK('multimed_own_indexes', 0)");
+            apply("ALTER TABLE t ADD COLUMN b INT");
+            assertThrows(SQLException.class, () -> making.execute("DO 1"));
+        }
+        assertEquals("1", satellite.text("SELECT IS_FREE_LOCK('multimed_own_indexes')"), "others may go on");
     }
 
     @Test
