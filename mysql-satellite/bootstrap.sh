@@ -56,7 +56,7 @@ clone_from() {
 
 # start_empty: a mysqld on fresh system tables, reachable only by the socket, to receive the clone.
 start_empty() {
-  mysqld --defaults-file=/etc/multimed/my.cnf --initialize-insecure --log-error-verbosity=1 || return 1
+  mysqld --defaults-file="$defaults" --initialize-insecure --log-error-verbosity=1 || return 1
   client_file /run/multimed/client.cnf root ''
   start_mysqld --skip-networking --log-error-verbosity=1
   await_local
@@ -153,6 +153,7 @@ prepare() {
   drop_all EVENT "SELECT CONCAT('\`', REPLACE(event_schema, '\`', '\`\`'), '\`.\`', REPLACE(event_name, '\`', '\`\`'), '\`')
     FROM information_schema.events" || return 1
   roll_back_prepared || return 1
+  prepare_own_indexes || return 1
   open_families || return 1
   [[ $(local_sql "SELECT GTID_SUBSET($(sql_string "$required"), @@global.gtid_executed)") == 1 ]] || return 1
   local_sql 'SET GLOBAL offline_mode = OFF' || return 1

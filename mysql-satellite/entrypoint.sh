@@ -7,6 +7,7 @@
 set -euo pipefail
 COMPONENT=satellite
 . /usr/local/lib/multimed/lib.sh
+. /usr/local/lib/multimed/own-indexes.sh
 . /usr/local/lib/multimed/bootstrap.sh
 
 datadir=/var/lib/mysql
@@ -16,6 +17,9 @@ ready=/run/multimed/ready
 rebuild_request=/var/lib/multimed/rebuild
 # Where whoever shares the volume reaches this satellite without TCP.
 socket=${SATELLITE_SOCKET:-/run/mysqld/mysqld.sock}
+# Settings of this satellite alone, and its own indexes.
+own=/etc/multimed/conf.d/${SATELLITE_NAME:-}
+defaults=/run/multimed/my.cnf
 # What a mysqld needs beside its buffer pool and its data (9.7 with the performance schema: 300 to 400 MiB measured).
 overhead=$((400 << 20))
 restart_after_clone=16
@@ -47,12 +51,25 @@ check_settings() {
     check_memory "$pool"
   else mistake "SATELLITE_BUFFER_POOL=$SATELLITE_BUFFER_POOL is not a size like 256m"; fi
   [[ -d $(dirname "$socket") || -z ${SATELLITE_SOCKET:-} ]] || mistake "SATELLITE_SOCKET=$SATELLITE_SOCKET: its directory is not there"
+  if [[ -n ${SATELLITE_NAME:-} ]]; then check_own; fi
   stop_on_mistakes
+}
+
+check_own() {
+  if [[ $SATELLITE_NAME =~ ^[A-Za-z0-9_-]+$ ]]; then
+    read_own_indexes "$own/indexes"
+  else mistake "SATELLITE_NAME=$SATELLITE_NAME is not a name like satellite-2"; fi
+}
+
+# write_defaults: the image's settings, then this satellite's own.
+write_defaults() {
+  echo '!include /etc/multimed/my.cnf' > "$defaults"
+  [[ -z ${SATELLITE_NAME:-} || ! -d $own ]] || echo "!includedir $own" >> "$defaults"
 }
 
 # start_mysqld OPTION...: in the background, as a child of this shell, which is what makes CLONE's restart possible.
 start_mysqld() {
-  MYSQLD_PARENT_PID=$$ mysqld --defaults-file=/etc/multimed/my.cnf \
+  MYSQLD_PARENT_PID=$$ mysqld --defaults-file="$defaults" \
     --innodb-buffer-pool-size="$pool" --report-host="$(nonce)" "$@" &
   mysqld_pid=$!
 }
@@ -127,6 +144,7 @@ serve_once() {
   touch "$ready"
   log info "event=ready gtid_executed=$(local_sql 'SELECT @@global.gtid_executed' | tr -d '\n')"
   guard &
+  keep_own_indexes &
   local status=0
   wait_mysqld || status=$?
   log warn "event=mysqld-ended status=$status next=wipe-and-clone"
@@ -136,6 +154,7 @@ main() {
   check_settings
   own "$datadir" /run/mysqld /var/lib/multimed
   mkdir -p /run/multimed && chmod 0700 /run/multimed
+  write_defaults
   required=
   trap stop TERM INT
   while :; do

@@ -33,16 +33,12 @@ fn is_about_last_statement(rest: &Tokens) -> bool {
     diagnostics(0) || (counts && diagnostics(4))
 }
 
-/// SHOW CREATE TABLE is not among them: it prints AUTO_INCREMENT, which is ahead on the master.
+/// SHOW CREATE TABLE is not among them: it prints AUTO_INCREMENT, which is ahead on the master. Nor is what tells of indexes: a
+/// satellite may have some of its own.
 fn is_about_data(rest: &Tokens) -> bool {
     let definitions = ["view", "database", "schema"];
     let subjects = [
         "tables",
-        "columns",
-        "fields",
-        "index",
-        "indexes",
-        "keys",
         "databases",
         "schemas",
         "charset",
@@ -91,7 +87,7 @@ fn eat_format(rest: &mut Tokens) -> bool {
 fn describe(rest: Tokens) -> Class {
     let screened = qualifier(&rest, 0).and_then(|()| screen(&rest));
     match screened {
-        Ok(()) if is_table_and_column(&rest) => Class::Read,
+        Ok(()) if is_table_and_column(&rest) => Class::Write("a satellite may have indexes of its own"),
         Ok(()) | Err(Class::ShowWarnings) => Class::Write("EXPLAIN that is not understood"),
         Err(class) => class,
     }

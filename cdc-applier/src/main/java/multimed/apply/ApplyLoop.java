@@ -25,7 +25,8 @@ import org.slf4j.LoggerFactory;
  * <li>session lost, log out of reach: after a short wait, the next turn;
  * <li>the log's broker refuses the account: the process ends;
  * <li>a failure that can pass by itself (deadlock, lock wait): the same transaction again, as often as it takes;
- * <li>any other failure: the same transaction again, once, one statement at a time; if it fails again it is divergence;
+ * <li>any other failure: the same transaction again, once, one statement at a time and without the satellite's own indexes; if it fails
+ * again it is divergence;
  * <li>divergence: error, not ready, the satellite is asked to rebuild itself, and the next incarnation is waited for.
  * </ul>
  *
@@ -136,6 +137,9 @@ final class ApplyLoop {
 
     private void follow(SatelliteSession session) throws SQLException, InterruptedException {
         notReady("looking for the satellite's place in the log");
+        if (suspect != null) {
+            OwnIndexes.dropAll(session);
+        }
         try (Follower follower = new Follower(session, openParallel(session), log, config, filter, metrics, suspect, this::progress,
                 connector::waitsForLock)) {
             follow(session, follower);

@@ -197,8 +197,10 @@ final class SerialWriter {
             flush();
             return;
         }
+        OwnIndexes.dropBefore(statement, session);
         execute(part, statement);
         finishStatement(part, statement);
+        OwnIndexes.release(session);
     }
 
     /** The schema's name is in UTF-8, the statement in the client's character set: so the one before the settings, the other after. */
