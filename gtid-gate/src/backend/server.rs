@@ -77,6 +77,8 @@ pub struct Server<C: Pooled> {
     pub running: AtomicUsize,
     /// Those of them that are heavy.
     pub heavy: AtomicUsize,
+    /// What those that run or wait should take, once they run, in microseconds.
+    work: AtomicU64,
     /// What queries take here.
     pub times: Times,
     /// How long reads waited here until it was fresh enough.
@@ -125,6 +127,7 @@ impl<C: Pooled> Server<C> {
             any_loss,
             running: AtomicUsize::new(0),
             heavy: AtomicUsize::new(0),
+            work: AtomicU64::new(0),
             times: Times::default(),
             delay: Average::default(),
             turns: found.turns(),
@@ -255,13 +258,23 @@ impl<C: Pooled> Server<C> {
         }
     }
 
-    pub fn start_running(self: &Arc<Self>, heavy: bool) -> Running<C> {
+    /// `seconds`: what the statement should take once it runs.
+    pub fn start_running(self: &Arc<Self>, heavy: bool, seconds: f64) -> Running<C> {
+        let work = (seconds * 1e6) as u64;
         self.running.fetch_add(1, Ordering::Relaxed);
         self.heavy.fetch_add(heavy.into(), Ordering::Relaxed);
+        self.work.fetch_add(work, Ordering::Relaxed);
         Running {
             server: self.clone(),
             heavy,
+            work,
         }
+    }
+
+    /// What each of those that run or wait should take, in seconds.
+    pub fn usual_work(&self) -> f64 {
+        let running = self.running.load(Ordering::Relaxed).max(1);
+        self.work.load(Ordering::Relaxed) as f64 / 1e6 / running as f64
     }
 }
 
@@ -281,6 +294,7 @@ impl<C: Pooled> Drop for Waiting<C> {
 pub struct Running<C: Pooled> {
     server: Arc<Server<C>>,
     heavy: bool,
+    work: u64,
 }
 
 impl<C: Pooled> Drop for Running<C> {
@@ -289,6 +303,7 @@ impl<C: Pooled> Drop for Running<C> {
         self.server
             .heavy
             .fetch_sub(self.heavy.into(), Ordering::Relaxed);
+        self.server.work.fetch_sub(self.work, Ordering::Relaxed);
     }
 }
 

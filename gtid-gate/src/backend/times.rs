@@ -50,7 +50,6 @@ impl Average {
 pub struct Times {
     places: Box<[Place]>,
     slowdown: Slowdown,
-    mean: Average,
     began: Instant,
 }
 
@@ -63,9 +62,10 @@ struct Place {
     last: AtomicU32,
 }
 
-/// What a query of some shape will take.
+/// What a query of some shape usually takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Known {
+    /// If nothing slows the server down.
     pub time: Duration,
     /// Known from so long ago that it should be tried again.
     pub is_old: bool,
@@ -80,7 +80,6 @@ impl Default for Times {
         Self {
             places: (0..PLACES).map(|_| Place::default()).collect(),
             slowdown: Slowdown::default(),
-            mean: Average::default(),
             began: Instant::now(),
         }
     }
@@ -94,7 +93,6 @@ impl Times {
 
     /// What is old counts no more as soon as something newer is known.
     fn add_at(&self, shape: u64, took: Duration, running: usize, now: Instant) {
-        self.mean.add(took);
         if shape == 0 {
             return;
         }
@@ -116,22 +114,23 @@ impl Times {
         place.set(tag, toward(usual as f64, seen, step).round() as u64);
     }
 
-    /// What the next query of this shape will take, beside so many others.
-    pub fn expect(&self, shape: u64, running: usize, now: Instant) -> Option<Known> {
-        let usual = duration(self.usual(shape)?);
-        let is_old = self.is_old(self.place(shape).0, usual, now);
-        let time = usual.mul_f64(self.slowdown.beside(running, now));
+    /// What queries of this shape usually take.
+    pub fn known(&self, shape: u64, now: Instant) -> Option<Known> {
+        let time = duration(self.usual(shape)?);
+        let is_old = self.is_old(self.place(shape).0, time, now);
         Some(Known { time, is_old })
     }
 
-    /// What a query takes on average, whatever its shape.
-    pub fn mean(&self) -> Option<Duration> {
-        self.mean.get()
+    /// By how much the next query will be slowed down, beside so many others.
+    pub fn slowdown(&self, running: usize, now: Instant) -> f64 {
+        self.slowdown.beside(running, now)
     }
 
-    /// By how much any query is slowed down beside so many others.
-    pub fn crowded(&self, running: usize, now: Instant) -> f64 {
-        self.slowdown.beside(running, now) / self.slowdown.at(now)
+    /// What the next query of this shape will take, beside so many others.
+    #[cfg(test)]
+    pub fn expect(&self, shape: u64, running: usize, now: Instant) -> Option<Duration> {
+        let known = self.known(shape, now)?;
+        Some(known.time.mul_f64(self.slowdown(running, now)))
     }
 
     fn usual(&self, shape: u64) -> Option<u64> {
@@ -150,6 +149,12 @@ impl Times {
 
     fn place(&self, shape: u64) -> (&Place, u64) {
         (&self.places[shape as usize % PLACES], shape >> TIME_BITS)
+    }
+
+    /// With a clock of the test's own.
+    #[cfg(test)]
+    pub fn add_for_test(&self, shape: u64, took: Duration, running: usize, now: Instant) {
+        self.add_at(shape, took, running, now);
     }
 
     /// The last answer came so much longer ago.
@@ -215,7 +220,7 @@ mod tests {
 
         fn expects(&self, shape: u64, running: usize) -> f64 {
             let known = self.times.expect(shape, running, self.now);
-            known.unwrap().time.as_secs_f64() * 1e3
+            known.unwrap().as_secs_f64() * 1e3
         }
     }
 
@@ -277,7 +282,7 @@ mod tests {
     #[test]
     fn a_time_of_long_ago_is_old_and_counts_no_more_when_a_newer_one_is_known() {
         let mut asked = Asked::new();
-        let is_old = |a: &Asked| a.times.expect(7, 0, a.now).unwrap().is_old;
+        let is_old = |a: &Asked| a.times.known(7, a.now).unwrap().is_old;
         asked.add(7, 30 * MS, 1);
         asked.now += 2_900 * MS;
         assert!(!is_old(&asked));

@@ -339,7 +339,7 @@ impl Gate {
         Some(Leave::Satellite {
             server: Arc::clone(server),
             incarnation: position.incarnation.clone(),
-            running: server.start_running(read.heavy),
+            running: server.start_running(read.heavy, chosen.price.answer),
             covers: of_tables.is_none_or(|t| t.covers(server.id, position)),
             expected: chosen.price.seconds,
             tables: of_tables.map(|t| t.catalog.clone()),

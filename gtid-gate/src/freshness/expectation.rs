@@ -25,20 +25,17 @@ const UNTRIED: u32 = 4;
 impl Gate {
     /// What a satellite offers that has all the read must see.
     pub(super) fn price(&self, server: &Server, read: Request<'_>, now: Instant) -> Price {
-        let expected = Expected {
-            fresh: 0.0,
-            turn: turn(server, now),
-            answer: self.answer(server, read, now),
-        };
+        let expected = self.expected(server, read, Duration::ZERO, now);
         Price {
             rank: rank(server, read.heavy),
             seconds: expected.seconds(),
+            answer: expected.answer,
             running: crowd(server),
             known: read.seen.has(server.id),
         }
     }
 
-    /// The same in seconds for one that has not; nothing if it will not have it in time.
+    /// How long one that has not takes to have it, and the time in all; nothing if it will not have it in time.
     pub(super) fn seconds_later(
         &self,
         server: &Server,
@@ -51,38 +48,70 @@ impl Gate {
         let lacking = need.lacking(server.id, position);
         let backlog = position.backlog.as_ref();
         let fresh = until_fresh(lacking, backlog, usual, read.policy.wait, now)?;
-        let expected = Expected {
+        Some((fresh, self.expected(server, read, fresh, now).seconds()))
+    }
+
+    fn expected(
+        &self,
+        server: &Server,
+        read: Request<'_>,
+        fresh: Duration,
+        now: Instant,
+    ) -> Expected {
+        let (running, limit) = (server.running.load(Ordering::Relaxed), server.turns.limit());
+        Expected {
             fresh: fresh.as_secs_f64(),
-            turn: turn(server, now),
+            turn: turn_in(running, limit, server.usual_work()),
             answer: self.answer(server, read, now),
-        };
-        Some((fresh, expected.seconds()))
+        }
     }
 
-    /// As long as on another satellite, where nothing is known of this one.
+    /// What it usually takes there; on another satellite, where that is not known or from long ago: nobody would ever find out
+    /// that it has become quicker.
     fn answer(&self, server: &Server, read: Request<'_>, now: Instant) -> f64 {
-        let known = server.times.expect(read.shape, crowd(server), now);
-        let known = known.map(|k| k.time).or_else(|| self.on_satellites(read));
-        known.map_or_else(|| unknown(server, now), |time| time.as_secs_f64())
+        let usual = match server.times.known(read.shape, now) {
+            Some(Known {
+                time,
+                is_old: false,
+            }) => Some(time),
+            Some(Known { time, .. }) => self.usual(read, now).map(|other| other.min(time)),
+            None => self.usual(read, now),
+        };
+        let usual = usual.map_or(UNKNOWN, |time| time.as_secs_f64());
+        usual * server.times.slowdown(crowd(server), now)
     }
 
-    /// On the satellite that is expected to answer soonest, were it fresh and idle.
-    pub(super) fn on_satellites(&self, read: Request<'_>) -> Option<Duration> {
-        let (satellites, now) = (self.servers.satellites(), Instant::now());
-        let times = usable(&satellites, read.excluded)
-            .filter_map(|s| s.times.expect(read.shape, crowd(s), now));
+    /// What the read usually takes on the quickest satellite, if nothing slows that down.
+    fn usual(&self, read: Request<'_>, now: Instant) -> Option<Duration> {
+        let satellites = self.servers.satellites();
+        let times =
+            usable(&satellites, read.excluded).filter_map(|s| s.times.known(read.shape, now));
         times.map(|known| known.time).min()
     }
 
-    /// A time of long ago may come from a moment when the master was busy, and nobody would ever find out.
+    /// What it would take on the satellite that should answer soonest, were it fresh.
+    pub(super) fn on_satellites(&self, read: Request<'_>) -> Option<Duration> {
+        let (satellites, now) = (self.servers.satellites(), Instant::now());
+        self.usual(read, now)?;
+        let answers = usable(&satellites, read.excluded).map(|s| self.answer(s, read, now));
+        let least = answers.fold(f64::INFINITY, f64::min);
+        least.is_finite().then(|| Duration::from_secs_f64(least))
+    }
+
+    /// A time of long ago may come from a moment when the master was busy.
     pub(super) fn on_master(&self, read: Request<'_>) -> Option<Duration> {
         let (master, now) = (&self.servers.master, Instant::now());
+        let satellites = self.usual(read, now)?;
+        let usual = match master.times.known(read.shape, now) {
+            Some(Known {
+                time,
+                is_old: false,
+            }) => time,
+            Some(Known { time, .. }) => time.min(satellites),
+            None => satellites / UNTRIED,
+        };
         let running = master.running.load(Ordering::Relaxed);
-        match master.times.expect(read.shape, running, now) {
-            Some(Known { time, is_old }) if !is_old => Some(time),
-            Some(Known { time, .. }) => Some(time.min(self.on_satellites(read)?)),
-            None => Some(self.on_satellites(read)? / UNTRIED),
-        }
+        Some(usual.mul_f64(master.times.slowdown(running, now)))
     }
 
     /// How long satellites usually take to become fresh enough.
@@ -90,19 +119,6 @@ impl Gate {
         let satellites = self.servers.satellites();
         let delays = usable(&satellites, read.excluded).filter_map(|s| s.delay.get());
         delays.min().unwrap_or(USUAL_DELAY)
-    }
-}
-
-fn unknown(server: &Server, now: Instant) -> f64 {
-    let mean = server.times.mean().map_or(UNKNOWN, |t| t.as_secs_f64());
-    mean * server.times.crowded(crowd(server), now)
-}
-
-fn turn(server: &Server, now: Instant) -> f64 {
-    let (running, limit) = (server.running.load(Ordering::Relaxed), server.turns.limit());
-    match running < limit {
-        true => 0.0,
-        false => turn_in(running, limit, unknown(server, now)),
     }
 }
 

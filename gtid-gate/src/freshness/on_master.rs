@@ -39,7 +39,7 @@ impl Gate {
         };
         self.metrics.fallbacks.inc();
         self.before_master(read.seen, read.policy.level).await?;
-        let running = self.servers.master.start_running(false);
+        let running = self.servers.master.start_running(false, 0.0);
         Ok(MasterLeave::fallback(place, running))
     }
 
@@ -148,7 +148,7 @@ impl Gate {
             self.read_index.nudge();
         }
         MasterLeave::spare(&self.read_index.spare, expected, || {
-            master.start_running(false)
+            master.start_running(false, expected)
         })
     }
 

@@ -29,6 +29,8 @@ pub struct Price {
     /// Lower comes first, whatever it takes: where heavy queries gather, who has connections to spare.
     pub rank: usize,
     pub seconds: f64,
+    /// Of these, once it runs.
+    pub answer: f64,
     pub running: usize,
     /// The session has been there.
     pub known: bool,
@@ -84,6 +86,7 @@ mod tests {
         Price {
             rank: 0,
             seconds,
+            answer: seconds,
             running,
             known,
         }

@@ -251,6 +251,7 @@ mod tests {
         Price {
             rank: 0,
             seconds: seconds.into(),
+            answer: 0.0,
             running: 0,
             known: false,
         }

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{DuplexStream, duplex};
 
 mod admission;
+mod choice;
 mod probe;
 mod read_index;
 

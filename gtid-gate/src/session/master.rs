@@ -121,7 +121,7 @@ impl Session {
     /// Runs a command on the master and passes the answer on; `told`: what the answer lets the client know.
     pub(super) async fn on_master(&mut self, work: &mut Work, told: Told) -> Result<Answer, Fault> {
         let mut backend = self.take_master().await?;
-        let running = backend.server.start_running(false);
+        let running = backend.server.start_running(false, 0.0);
         let outcome = self.exchange(&mut backend, work, OnRefusal::Pass).await;
         drop(running);
         match outcome {

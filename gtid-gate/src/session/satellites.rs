@@ -27,7 +27,7 @@ impl Session {
         };
         let server = backend.server.clone();
         let heavy = self.is_heavy(work);
-        let running = server.start_running(heavy);
+        let running = server.start_running(heavy, 0.0);
         if let Err(error) = self.queue(&server, heavy).await {
             self.connections.satellites.put(backend);
             return Err(Fault::Sql(error));

@@ -37,13 +37,7 @@ fn is_about_last_statement(rest: &Tokens) -> bool {
 /// satellite may have some of its own.
 fn is_about_data(rest: &Tokens) -> bool {
     let definitions = ["view", "database", "schema"];
-    let subjects = [
-        "tables",
-        "databases",
-        "schemas",
-        "charset",
-        "collation",
-    ];
+    let subjects = ["tables", "databases", "schemas", "charset", "collation"];
     rest.is_any(0, &subjects)
         || (rest.is(0, "character") && rest.is(1, "set"))
         || (rest.is(0, "create") && rest.is_any(1, &definitions))
@@ -87,7 +81,9 @@ fn eat_format(rest: &mut Tokens) -> bool {
 fn describe(rest: Tokens) -> Class {
     let screened = qualifier(&rest, 0).and_then(|()| screen(&rest));
     match screened {
-        Ok(()) if is_table_and_column(&rest) => Class::Write("a satellite may have indexes of its own"),
+        Ok(()) if is_table_and_column(&rest) => {
+            Class::Write("a satellite may have indexes of its own")
+        }
         Ok(()) | Err(Class::ShowWarnings) => Class::Write("EXPLAIN that is not understood"),
         Err(class) => class,
     }

@@ -193,7 +193,7 @@ async fn heavy_reads_gather_on_one_satellite_and_light_ones_avoid_it_until_it_is
         fixture.gate.admit(Request { heavy, ..read })
     };
     assert_eq!(last.turns.limit(), 64);
-    let light: Vec<_> = (0..3).map(|_| first.start_running(false)).collect();
+    let light: Vec<_> = (0..3).map(|_| first.start_running(false, 0.0)).collect();
     let mut heavy = Vec::new();
     for _ in 0..32 {
         let leave = admit(true).await;
