@@ -246,7 +246,14 @@ def page(results):
     )
     body = [element("h1", "TPC-W on one MySQL, on native replicas, and on Multimed"), incomplete, paragraph(about), verdict(results)]
     body += [of_mix(results, mix) for mix in outcome.mixes(results["runs"])]
-    body += [freshness(results), *parts(results), times(results), checks(results), section("Machine", texts(results["machine"])), all_settings(results)]
+    body += [
+        freshness(results),
+        *parts(results),
+        times(results),
+        checks(results),
+        section("Machine", texts(results["machine"])),
+        all_settings(results),
+    ]
     head = (
         '<meta charset="utf-8" /><meta name="viewport" content="width=device-width, initial-scale=1" />'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\" />"
