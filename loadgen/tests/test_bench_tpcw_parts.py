@@ -54,7 +54,7 @@ class Plan(unittest.TestCase):
         cells = plan.commit_cells(good(BENCH_MIXES="browsing shopping ordering", BENCH_ROUNDS="2"))
         self.assertEqual([policy for mix, policy, _ in cells if mix == "shopping"], ["spare", "never", "never", "spare"])
         self.assertEqual({mix for mix, _, _ in cells}, {"shopping", "ordering"})
-        self.assertEqual(cells[1][2].session_sql, "SET @multimed_master_reads = 'never'")
+        self.assertEqual(cells[1][2].session_sql, "SET @multimed_master_reads = 'never', @multimed_wait_ms = 30000")
 
     def test_both_gates_in_turn(self):
         self.assertEqual(

@@ -18,6 +18,7 @@ APART_SATELLITES = 2
 COMMIT_MIXES = ("shopping", "ordering")
 POLICIES = ("spare", "never")  # of reads on the master
 MASTER_READS = "SET @multimed_master_reads = '{policy}'"
+NEVER_WAIT_MS = 30000  # with never a read that waits in vain is an error, which would end the run
 SEPARATED, UNSEPARATED = "separated", "unseparated"
 
 
@@ -76,6 +77,11 @@ def cells(settings, contender):
     return found + [Cell(mix, clients) for mix in settings.mixes for clients in settings.clients if clients != settings.head_clients]
 
 
+def session_sql(policy):
+    patience = f", @multimed_wait_ms = {NEVER_WAIT_MS}" if policy == "never" else ""
+    return MASTER_READS.format(policy=policy) + patience
+
+
 def warm_up(settings, contender):
     """The load that every contender has before it is measured, with many writes: code of JVMs is compiled while it works. None: none, as
     for those apart, which only read."""
@@ -109,7 +115,7 @@ def commit_cells(settings):
     found = []
     for mix in (each for each in settings.mixes if each in COMMIT_MIXES):
         for policy in alternating(settings.rounds, POLICIES):
-            found.append((mix, policy, Cell(mix, settings.head_clients, session_sql=MASTER_READS.format(policy=policy))))
+            found.append((mix, policy, Cell(mix, settings.head_clients, session_sql=session_sql(policy))))
     return found
 
 
@@ -119,7 +125,7 @@ def light_steps(settings):
 
 
 def light_cell(settings, heavy):
-    policy = MASTER_READS.format(policy=settings.light_master_reads)
+    policy = session_sql(settings.light_master_reads)
     return Cell("light", settings.light_clients, settings.light_rate, settings.heavy_clients if heavy else 0, policy)
 
 
