@@ -7,7 +7,8 @@ import unittest
 import xml.etree.ElementTree as xml
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from test_bench_tpcw import HERE, NATIVE, ONE, SINGLE, TWO, everything, head, run_of  # noqa: E402
+from tpcw_bench import HERE, NATIVE, ONE, SINGLE, TWO, everything, head, run_of  # noqa: E402
+from test_bench_tpcw_parts import PARTS  # noqa: E402
 from tpcw import charts, page  # noqa: E402
 
 HOSTILE = '<script>alert("&")</script>'
@@ -131,6 +132,12 @@ class Page(unittest.TestCase):
         ):
             self.assertIn(wanted, captions)
         self.assertEqual(len(list(tree.iter("svg"))), len(captions))
+
+    def test_parts_have_a_figure_and_a_table_each(self):
+        tree = parsed(page.page(everything(parts=PARTS)))
+        captions = " ".join(each.text for each in tree.iter("figcaption"))
+        for wanted in ("COMMITs of Multimed", "Light reads", "Best sellers straight"):
+            self.assertIn(wanted, captions)
 
     def test_it_needs_nothing_from_outside_and_runs_nothing(self):
         self.assertNotRegex(self.text, r"(?i)https?:|//[a-z]|\bsrc=|\bhref=|<script|<link|@import|url\(|\bon\w+=")

@@ -181,6 +181,8 @@ check.test("an interaction is begun and committed in its mode, and counted", fun
    end
    check.equal(counted.completed, 200)
    check.contains(table.concat(log, ","), "commit read write")
+   local _, writing = table.concat(log, ","):gsub("commit read write", "")
+   check.equal(counted.committed, writing)
    check.contains(table.concat(log, ","), "begin one read,item_page,commit one read")
 end)
 

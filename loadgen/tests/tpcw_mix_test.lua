@@ -39,6 +39,16 @@ check.test("a seeded client comes close to it", function()
    check.equal(math.abs(homes / 50000 - 0.29) < 0.01, true)
 end)
 
+check.test("two mixes of reads alone: the short ones, and best sellers", function()
+   local light, sum = { home = true, product_detail = true, search_request = true, customer_registration = true }, 0
+   for _, name in ipairs(mix.NAMES) do
+      sum = sum + mix.weight("light", name)
+      check.equal(mix.weight("light", name) > 0, light[name] == true)
+      check.equal(mix.weight("best_sellers", name), name == "best_sellers" and mix.WHOLE or 0)
+   end
+   check.equal(sum, mix.WHOLE)
+end)
+
 check.test("other mixes are unknown", function()
    check.equal(mix.known("shopping"), true)
    check.equal(mix.known("Shopping"), false)

@@ -39,6 +39,17 @@ check.test("counts per interaction and overall; what nobody did has no latency",
    check.equal(figures.each.best_sellers.p50, nil)
 end)
 
+check.test("COMMITs are counted apart from interactions", function()
+   local all = filled()
+   statistics.committed(all, 0, CONFIRM, 4)
+   statistics.committed(all, 1, HOME, 4)
+   local figures = statistics.summary(all)
+   check.equal(figures.commits.count, 2)
+   check.equal(math.abs(figures.commits.p99 / 4 - 1) < 0.02, true)
+   check.equal(figures.overall.count, 101)
+   check.equal(statistics.summary(all).commits.count, 0)
+end)
+
 check.test("a report counts from the last one of its kind; progress and summary do not disturb each other", function()
    local all = filled()
    check.equal(statistics.progress(all).count, 101)

@@ -10,7 +10,7 @@ local SCALES = { [1000] = true, [10000] = true, [100000] = true, [1000000] = tru
 local MOST_EBS, MOST_SEED, MOST_CARTS = 250000, 2147483647, 1000000
 
 options.DEFINITIONS = {
-   mix = { "Mix of web interactions (run): browsing, shopping, ordering", "shopping" },
+   mix = { "Mix of web interactions (run): browsing, shopping, ordering; of reads alone: light, best_sellers", "shopping" },
    items = { "Items in the shop: 1000, 10000, 100000, 1000000 or 10000000; authors are a quarter", 10000 },
    ebs = { "Emulated browsers that the database is sized for: 2880 customers each, 5760 addresses, 2592 orders", 10 },
    carts = { "Most shopping carts at a time, so most --threads of a run (prepare)", 1000 },
@@ -38,7 +38,7 @@ local function rows_unknown(opt, version) return opt.db_ps_mode ~= "disable" and
 -- {is it wrong, what to say}, for each rule.
 local function rules(opt, version)
    return {
-      { not mix.known(opt.mix), "--mix: browsing, shopping or ordering" },
+      { not mix.known(opt.mix), "--mix: browsing, shopping, ordering, light or best_sellers" },
       { not SCALES[opt.items], "--items: 1000, 10000, 100000, 1000000 or 10000000" },
       { not whole(opt.ebs, 1, MOST_EBS), ("--ebs: a whole number from 1 to %d"):format(MOST_EBS) },
       { not whole(opt.carts, 1, MOST_CARTS), ("--carts: a whole number from 1 to %d"):format(MOST_CARTS) },

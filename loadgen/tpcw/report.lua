@@ -27,11 +27,11 @@ local function told(figures, seconds)
       wips = rate(figures.count, seconds),
       errors = figures.errors,
       retries = figures.retries,
-      latency_ms = { avg = figures.avg, p50 = figures.p50, p90 = figures.p90, p99 = figures.p99 },
+      latency_ms = { avg = figures.avg, p50 = figures.p50, p90 = figures.p90, p95 = figures.p95, p99 = figures.p99 },
    }
 end
 
--- figures: {overall, each by name}, of statistics.summary.
+-- figures: {overall, each by name, commits}, of statistics.summary.
 function report.result(stat, figures, opt)
    local seconds = stat.time_interval
    local result = told(figures.overall, seconds)
@@ -40,6 +40,7 @@ function report.result(stat, figures, opt)
    result.threads, result.seconds, result.reconnects = opt.threads, seconds, stat.reconnects
    result.queries = stat.reads + stat.writes + stat.other
    result.queries_per_second = rate(result.queries, seconds)
+   result.commits = { count = figures.commits.count, latency_ms = told(figures.commits, seconds).latency_ms }
    result.interactions = {}
    for name, one in pairs(figures.each) do
       result.interactions[name] = told(one, seconds)

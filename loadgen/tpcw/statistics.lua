@@ -1,5 +1,5 @@
--- Counts and latencies per interaction, in memory that all threads see. In: what each client's thread counts in a place of its own,
--- so without locks. Out: figures since the last report of the same kind: {count, errors, retries, avg, p50, p90, p99 (milliseconds)}.
+-- Counts and latencies per interaction, and of the COMMITs of those that write, in memory that all threads see. In: what each client's thread counts in a place of its own,
+-- so without locks. Out: figures since the last report of the same kind: {count, errors, retries, avg, p50, p90, p95, p99 (milliseconds)}.
 -- Must never: be created while threads run, or be written by any thread but the place's own (the two places behind the clients'
 -- belong to the threads that report).
 
@@ -9,17 +9,18 @@ local shared = require("tpcw.shared")
 
 ffi.cdef [[
    typedef struct { double milliseconds; uint32_t count, errors, retries; uint32_t bucket[1024]; } loadgen_tpcw_figures;
-   typedef struct { loadgen_tpcw_figures of[14]; } loadgen_tpcw_place;
+   typedef struct { loadgen_tpcw_figures of[15]; } loadgen_tpcw_place;
 ]]
 
 local statistics = {}
 
 local NAME = "STATISTICS"
 local INTERACTIONS = #mix.NAMES
+local COMMITS = INTERACTIONS + 1 -- their place behind the interactions
 local BUCKETS = 1024
 local SHORTEST, LONGEST = 0.001, 100000 -- milliseconds; sysbench's own histogram has the same bounds and steps of 1.8 %
 local STEP = math.log(LONGEST / SHORTEST) / BUCKETS
-local QUANTILES = { p50 = 0.50, p90 = 0.90, p99 = 0.99 }
+local QUANTILES = { p50 = 0.50, p90 = 0.90, p95 = 0.95, p99 = 0.99 }
 
 function statistics.create(threads) shared.create(NAME, (threads + 2) * ffi.sizeof("loadgen_tpcw_place")) end
 
@@ -38,6 +39,9 @@ function statistics.completed(all, thread, number, milliseconds)
    figures.milliseconds = figures.milliseconds + milliseconds
    figures.bucket[bucket] = figures.bucket[bucket] + 1
 end
+
+-- Of whatever interaction.
+function statistics.committed(all, thread, _, milliseconds) statistics.completed(all, thread, COMMITS, milliseconds) end
 
 function statistics.retried(all, thread, number)
    local figures = all.places[thread].of[number - 1]
@@ -66,7 +70,7 @@ end
 -- What came since the last call with this place, which remembers the sums of then.
 local function since(all, place, add)
    local last, fresh = all.places[place], ffi.new("loadgen_tpcw_place")
-   for number = 0, INTERACTIONS - 1 do
+   for number = 0, COMMITS - 1 do
       local sum = fresh.of[number]
       for thread = 0, all.threads - 1 do
          add(sum, all.places[thread].of[number], 1)
@@ -111,7 +115,7 @@ function statistics.progress(all)
    return { count = sum.count, errors = sum.errors, retries = sum.retries }
 end
 
--- Since the run's start or the last summary: of all interactions, and of each by its name.
+-- Since the run's start or the last summary: of all interactions, of each by its name, and of COMMITs.
 function statistics.summary(all)
    local fresh, sum, each = since(all, all.threads + 1, add_all), ffi.new("loadgen_tpcw_figures"), {}
    for number, name in ipairs(mix.NAMES) do
@@ -119,7 +123,7 @@ function statistics.summary(all)
       add_all(sum, figures, 1)
       each[name] = readable(figures)
    end
-   return { overall = readable(sum), each = each }
+   return { overall = readable(sum), each = each, commits = readable(fresh.of[COMMITS - 1]) }
 end
 
 return statistics

@@ -15,7 +15,7 @@ import sys
 import containers
 import process
 from sysbench import Sysbench, allow_many_files, say
-from tpcw import machine, page, plan, results, settings as tpcw_settings, stage, tables
+from tpcw import machine, page, parts, plan, results, settings as tpcw_settings, stage, tables
 from tpcw.runner import Runner
 
 
@@ -34,11 +34,11 @@ def measure_late(up, settings, runner):
 
 
 def measure(contender, settings, here, runner, sysbench):
-    """One contender: its runs, what was checked, what its servers were set to."""
+    """One contender: its runs, its parts, what was checked, what its servers were set to."""
     say(f"{contender.name}: a fresh copy of the database")
     with contextlib.closing(stage.Stage(contender, settings, here)) as up:
         set_to = machine.server_settings(up.stack, contender)
-        warm_up = plan.warm_up(settings)
+        warm_up = plan.warm_up(settings, contender)
         if warm_up:
             say(f"{contender.name}: warming up for {settings.warm_up_seconds} s")
             runner.warm_up(up, warm_up)
@@ -46,7 +46,8 @@ def measure(contender, settings, here, runner, sysbench):
             runs = measure_late(up, settings, runner)
         else:
             runs = [measure_cell(up, runner, cell) for cell in plan.cells(settings, contender)]
-        return runs, up.check(sysbench), set_to
+        beside = parts.measure(up, settings, runner)
+        return runs, beside, up.check(sysbench), set_to
 
 
 def measure_all(settings, here, sysbench):
@@ -54,15 +55,17 @@ def measure_all(settings, here, sysbench):
     say(f"loading {settings.items} items, {settings.ebs} emulated browsers; about {plan.estimate(settings) / 60:.0f} minutes in all")
     database = {"items": str(settings.items), "emulated browsers": str(settings.ebs), "size": f"{stage.load(settings, sysbench)} MiB"}
     results.forget(settings.results)
-    runner, runs, late, checks, servers = Runner(settings, sysbench), [], {}, {}, {}
+    runner, runs, late, beside, checks, servers = Runner(settings, sysbench), [], {}, {}, {}, {}
     contenders = plan.contenders(settings)
     for contender in contenders:
-        found, checks[contender.name], servers[contender.name] = measure(contender, settings, here, runner, sysbench)
+        found, more, checks[contender.name], servers[contender.name] = measure(contender, settings, here, runner, sysbench)
+        beside.update(more)
         if contender.kind == "lagging":
             late = dict(zip(("lagging", "blind"), found))
         else:
             runs += found
-        everything = results.results(settings, here, database, servers, checks, runs, complete=contender == contenders[-1], late=late)
+        complete = contender == contenders[-1]
+        everything = results.results(settings, here, database, servers, checks, runs, complete, late, beside)
         results.write(settings.results, everything, page.page)
     return everything
 

@@ -17,7 +17,7 @@ def services(contender):
     """Those that are started; who is not named is not there. Native replicas need no log."""
     numbers = range(1, contender.satellites + 1)
     found = ["master"] if contender.kind == "single" else ["master", "gate", *(f"satellite-{number}" for number in numbers)]
-    if contender.kind in ("multimed", "lagging"):
+    if contender.is_multimed:
         found += ["kafka", "capture", *(f"applier-{number}" for number in numbers)]
     return found
 
@@ -41,7 +41,8 @@ def master(contender, settings, machine):
 
 
 def satellite(name, contender, settings):
-    share = memory.satellite(settings.sizes, contender.satellites, settings.most_satellites)
+    most = max(contender.satellites, settings.most_satellites)
+    share = memory.satellite(settings.sizes, contender.satellites, most)
     return (
         f'  {name}:\n    mem_limit: {share.limit}\n    environment: {{SATELLITE_BUFFER_POOL: "{share.buffer_pool}"}}'
         f"{DISK if settings.data == 'disk' else ''}\n"
@@ -57,7 +58,14 @@ def late(contender, table_stream):
     return found + f"  gate:\n    environment: {{GATE_MASTER_READS: fallback{stream}}}\n"
 
 
-def text(contender, settings, machine, table_stream=True):
+def separating(heavy_ms):
+    """The gate, with another limit from which on queries are heavy."""
+    return f'  gate:\n    environment: {{GATE_HEAVY_MS: "{heavy_ms}"}}\n'
+
+
+def text(contender, settings, machine, table_stream=True, heavy_ms=None):
     satellites = [satellite(name, contender, settings) for name in servers(contender)[1:]]
-    lateness = late(contender, table_stream) if contender.kind == "lagging" else ""
-    return "services:\n" + master(contender, settings, machine) + "".join(satellites) + lateness
+    found = "services:\n" + master(contender, settings, machine) + "".join(satellites)
+    if contender.kind == "lagging":
+        return found + late(contender, table_stream)
+    return found + ("" if heavy_ms is None else separating(heavy_ms))

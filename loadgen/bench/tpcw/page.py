@@ -5,7 +5,7 @@ too. Must never: leave text unescaped, or say less plainly than the last line th
 """
 
 import figures
-from tpcw import charts, outcome, tables
+from tpcw import charts, outcome, part_outcome, tables
 from tpcw.charts import element, escaped
 
 STYLE = """
@@ -212,6 +212,17 @@ def freshness(results):
     return section("Strong reads of late satellites", table(("reads wait", *tables.FRESHNESS), rows)) if rows else ""
 
 
+def parts(results):
+    """A section for each part: its figure, its table."""
+    found = []
+    for part, measured_ in results["parts"].items():
+        head = part_outcome.head(part)
+        rows = {title: {"p50 (mark) to p99": span} for title, span in part_outcome.spans(part, measured_).items()}
+        drawing = titled(f"{head[0]}, p50 (mark) to p99", charts.ranges(head[0], rows, "ms"))
+        found.append(section(head[0], side_by_side([drawing]), table(("", *head[1:]), part_outcome.rows(part, measured_))))
+    return found
+
+
 def checks(results):
     return section("Checked after each contender", texts({name: "; ".join(found) for name, found in results["checks"].items()}))
 
@@ -235,7 +246,14 @@ def page(results):
     )
     body = [element("h1", "TPC-W on one MySQL, on native replicas, and on Multimed"), incomplete, paragraph(about), verdict(results)]
     body += [of_mix(results, mix) for mix in outcome.mixes(results["runs"])]
-    body += [freshness(results), times(results), checks(results), section("Machine", texts(results["machine"])), all_settings(results)]
+    body += [
+        freshness(results),
+        *parts(results),
+        times(results),
+        checks(results),
+        section("Machine", texts(results["machine"])),
+        all_settings(results),
+    ]
     head = (
         '<meta charset="utf-8" /><meta name="viewport" content="width=device-width, initial-scale=1" />'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\" />"

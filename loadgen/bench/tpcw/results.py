@@ -8,6 +8,8 @@ In:  settings, runs, what was checked, what the machine is. Out: results: plain 
      checks         {contender: [sentences]}
      runs           see runner.run_of: milliseconds, CPU milliseconds an interaction, counts a second
      late           {lagging, blind: run}: with late satellites, with the table stream and without
+     parts          see part_outcome.py
+     part_ratios    the last line's content about them
      ratios, freshness, verdict, why   see outcome.py
 Must never: write a password; settings are those that settings.py names, without files and accounts.
 """
@@ -17,7 +19,7 @@ import dataclasses
 import json
 import pathlib
 
-from tpcw import outcome
+from tpcw import outcome, part_outcome
 
 PRIVATE = ("user", "database", "config_file", "state", "results", "sizes")
 RUN = (
@@ -34,7 +36,10 @@ RUN = (
     "avg",
     "p50",
     "p90",
+    "p95",
     "p99",
+    "commit_p50",
+    "commit_p99",
     "queries_per_second",
     "waits",
     "waited",
@@ -47,7 +52,7 @@ RUN = (
     "lag_ms_p50",
     "lag_ms_max",
 )
-INTERACTION = ("count", "wips", "errors", "retries", "avg", "p50", "p90", "p99")
+INTERACTION = ("count", "wips", "errors", "retries", "avg", "p50", "p90", "p95", "p99")
 SAMPLE = ("second", "waits", "waited", "fallbacks")
 
 
@@ -62,7 +67,7 @@ def shown_settings(settings):
     return {name.replace("_", " "): value or "-" for name, value in {**own, **sizes}.items()}
 
 
-def results(settings, machine, database, servers, checks, runs, complete, late=None):
+def results(settings, machine, database, servers, checks, runs, complete, late=None, parts=None):
     """machine: machine.facts; cores of the servers are counted by the caller."""
     clients = settings.head_clients
     return {
@@ -76,6 +81,8 @@ def results(settings, machine, database, servers, checks, runs, complete, late=N
         "runs": runs,
         "late": late or {},
         "freshness": outcome.freshness(late or {}),
+        "parts": parts or {},
+        "part_ratios": part_outcome.ratios(parts or {}),
         "ratios": outcome.result(runs, clients, settings.mixes),
         "verdict": outcome.verdict(runs, clients),
         "why": outcome.why(runs, clients, machine["core_count"]),

@@ -13,7 +13,7 @@ import time
 
 import figures
 from sysbench import HERE, await_checkpoint
-from tpcw import override, samples
+from tpcw import override, plan, samples
 
 TPCW = HERE.parent / "tpcw.lua"
 SPARE_SECONDS = 180  # a run that takes so much longer than asked has hung; a thousand clients end late
@@ -21,7 +21,8 @@ EDGE_SECONDS = 0.3  # the last look comes so much before what is measured ends
 LEAVE_SECONDS = 1  # the load goes on behind what is measured: clients that leave one by one are not in it
 TOLERANCE = 0.1  # a measurement that lasted longer or shorter than asked by more was held up by something else
 LOOK_SECONDS = 1
-LATENCIES = ("avg", "p50", "p90", "p99")
+UNTIL_KILLED_SECONDS = 100000
+LATENCIES = ("avg", "p50", "p90", "p95", "p99")
 
 
 def options_of(cell, port, settings, warm_up, seconds):
@@ -37,6 +38,8 @@ def options_of(cell, port, settings, warm_up, seconds):
         "--split=auto",
         f"--db-ps-mode={'disable' if settings.protocol == 'text' else 'auto'}",
         *settings.scale,
+        *((f"--rate={cell.rate}",) if cell.rate else ()),
+        *((f"--session-sql={cell.session_sql}",) if cell.session_sql else ()),
     )
 
 
@@ -73,6 +76,8 @@ def run_of(contender, cell, report, looks):
         "seconds": report["seconds"],
         "queries_per_second": report["queries_per_second"],
         **told(report),
+        "commit_p50": report["commits"]["latency_ms"].get("p50"),
+        "commit_p99": report["commits"]["latency_ms"].get("p99"),
         "interactions": {name: told(each) for name, each in report["interactions"].items()},
         **over_run(looks, report["wips"]),
         "samples": samples.series(looks),
@@ -90,8 +95,10 @@ class Runner:
         with self._load(stage, cell, 1, self._settings.warm_up_seconds):
             pass
 
-    def measure(self, stage, cell):
-        with self._load(stage, cell, self._settings.cell_warm_up_seconds, self._settings.seconds) as load:
+    def measure(self, stage, cell, door=None):
+        """door: (host, port) if it is not the contender's own."""
+        warm_up, seconds = self._settings.cell_warm_up_seconds, self._settings.seconds
+        with self._heavy(stage, cell), self._load(stage, cell, warm_up, seconds, door) as load:
             load.said = await_checkpoint(load.stdout)
             looks = self._watch(stage.watcher, load)
         report = json.loads(self._measured.read_text())
@@ -111,12 +118,30 @@ class Runner:
         return looks
 
     @contextlib.contextmanager
-    def _load(self, stage, cell, warm_up, seconds):
+    def _heavy(self, stage, cell):
+        """Connections that ask for best sellers as long as the load runs; if they end before it, something is wrong."""
+        if not cell.heavy:
+            yield
+            return
+        beside = plan.Cell("best_sellers", cell.heavy, session_sql=cell.session_sql)
+        command = self._command(stage.door, beside, 0, UNTIL_KILLED_SECONDS, self._report.with_name("heavy.json"))
+        heavy = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            yield
+            if heavy.poll() is not None:
+                raise OSError(f"best sellers beside {stage.contender.name}, {cell.mix} ended: sysbench's status {heavy.returncode}")
+        finally:
+            heavy.kill()
+            heavy.wait()
+
+    @contextlib.contextmanager
+    def _load(self, stage, cell, warm_up, seconds, door=None):
         """sysbench, for as long as it runs; afterwards there is its report."""
         self._measured.unlink(missing_ok=True)
         for server in override.servers(stage.contender):
             stage.stack.await_room(server, cell.clients)
-        load = subprocess.Popen(self._command(stage, cell, warm_up, seconds), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        command = self._command(door or stage.door, cell, warm_up, seconds, self._report)
+        load = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         load.said = ""
         watch = threading.Timer(warm_up + seconds + SPARE_SECONDS, load.kill)
         watch.start()
@@ -132,8 +157,8 @@ class Runner:
         if load.returncode or not self._measured.exists():
             raise OSError(f"sysbench failed against {stage.contender.name}, {cell.mix}, {cell.clients} clients:\n{load.said[-2000:]}")
 
-    def _command(self, stage, cell, warm_up, seconds):
-        host, port = stage.door
+    def _command(self, door, cell, warm_up, seconds, report):
+        host, port = door
         pinned = ("taskset", "--cpu-list", self._settings.load_cpus) if self._settings.load_cpus else ()
         options = options_of(cell, port, self._settings, warm_up, seconds)
-        return (*pinned, *self._sysbench.command(TPCW, host, *options, f"--report={self._report}", "run"))
+        return (*pinned, *self._sysbench.command(TPCW, host, *options, f"--report={report}", "run"))

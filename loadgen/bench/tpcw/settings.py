@@ -11,6 +11,8 @@ from reader import Reader
 from tpcw import memory
 
 CONTENDERS = ("single", "replicas", "multimed", "lagging")
+PARTS = ("commits", "light", "index")
+MASTER_READS = ("spare", "fallback", "never")
 MIXES = ("browsing", "shopping", "ordering")  # those that write least first
 DATA = ("memory", "disk")
 PROTOCOLS = ("prepared", "text")
@@ -22,7 +24,9 @@ GATE = (
     "GATE_AFTER_WAIT",
     "GATE_FALLBACK_LIMIT",
     "GATE_FALLBACK_QUEUE_MS",
+    "GATE_MASTER_READS",
     "GATE_SERVER_RUNNING",
+    "GATE_HEAVY_MS",
     "GATE_SERVER_CONNECTIONS",
     "GATE_QUEUE_MS",
     "APPLIER_WORKERS",
@@ -42,6 +46,14 @@ class Settings:
     seconds: int
     cell_warm_up_seconds: int
     warm_up_seconds: int
+    parts: tuple
+    rounds: int
+    light_rate: int
+    light_clients: int
+    light_master_reads: str
+    heavy_clients: int
+    heavy_ms: int
+    own_indexes: tuple
     items: int
     ebs: int
     seed: int
@@ -67,7 +79,7 @@ class Settings:
     @property
     def carts(self):
         """Every client has one."""
-        return self.clients[-1]
+        return max(self.clients[-1], self.light_clients, self.heavy_clients)
 
     @property
     def scale(self):
@@ -99,6 +111,21 @@ def options(reader, name):
     reader.mistakes.extend(
         f"{name}: {value} is not an option like --innodb-io-capacity=2000" for value in values if not value.startswith("--")
     )
+    return values
+
+
+def parts(reader):
+    """None at all is right, too."""
+    return reader.words("BENCH_PARTS", PARTS) if reader.text("BENCH_PARTS") else ()
+
+
+def indexes(reader, name):
+    """Like item(i_subject,i_id); at least one."""
+    values = tuple(reader.text(name).split())
+    bad = [value for value in values if not re.fullmatch(r"\w+\(\w+(,\w+)*\)", value, re.ASCII)]
+    reader.mistakes.extend(f"{name}: {value} is not an index like item(i_subject,i_id)" for value in bad)
+    if not values:
+        reader.mistakes.append(f"{name}: at least one index is needed, like item(i_subject,i_id)")
     return values
 
 
@@ -143,6 +170,14 @@ def read(environment, have):
         seconds=reader.number("BENCH_SECONDS", 2),
         cell_warm_up_seconds=reader.number("BENCH_CELL_WARM_UP_SECONDS"),
         warm_up_seconds=reader.number("BENCH_WARM_UP_SECONDS", 0),
+        parts=parts(reader),
+        rounds=reader.number("BENCH_ROUNDS", 1, 99),
+        light_rate=reader.number("BENCH_LIGHT_RATE", 1, 100000),
+        light_clients=reader.number("BENCH_LIGHT_CLIENTS", 1, MOST_CLIENTS),
+        light_master_reads=word(reader, "BENCH_LIGHT_MASTER_READS", MASTER_READS),
+        heavy_clients=reader.number("BENCH_HEAVY_CLIENTS", 1, MOST_CLIENTS),
+        heavy_ms=reader.number("BENCH_HEAVY_MS", 1, 3600000),
+        own_indexes=indexes(reader, "BENCH_OWN_INDEXES"),
         items=int(items) if items in map(str, ITEMS) else 0,
         ebs=reader.number("BENCH_EBS", 1, 250000),
         seed=reader.number("BENCH_SEED", 0, 2147483647),

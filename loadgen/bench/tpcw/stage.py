@@ -15,7 +15,7 @@ import time
 import containers
 from stack import REPLICA_USER, Stack
 from sysbench import HERE, say
-from tpcw import override
+from tpcw import override, plan
 from tpcw.runner import TPCW
 from tpcw.samples import SILENT, Watcher, get
 
@@ -90,11 +90,12 @@ def lay_out(contender, settings, machine):
     own = pathlib.Path(settings.state, "contender.yml")
     # Whoever removes the stack meanwhile must not find a satellite in the one file that the other does not describe.
     own.write_text("services: {}\n")
+    cores = plan.own_cores(machine["cores"]) if contender.kind == "apart" else {}
     subprocess.run(
         (ROOT / "mysql-satellite" / "layout",),
         check=True,
         stdout=sys.stderr,
-        env={**os.environ, "LAYOUT_CPUS": settings.cpus, "SATELLITES": str(max(1, contender.satellites))},
+        env={**os.environ, "LAYOUT_CPUS": settings.cpus, "SATELLITES": str(max(1, contender.satellites)), **cores},
     )
     own.write_text(override.text(contender, settings, machine))
     return own
@@ -185,7 +186,7 @@ class Stage:
             self.stack.sql(server, f"SET GLOBAL max_prepared_stmt_count = {STATEMENTS}")
         if contender.kind == "replicas":
             replicate(self.stack, self._servers[1:])
-        if contender.kind in ("multimed", "lagging"):
+        if contender.is_multimed:
             # A transaction between the clones and the log's beginning would be in neither: satellites would begin anew.
             await_true("capture has begun", lambda: captured(self.stack) >= self.stack.position())
         self.stack.sql("master", HELLO)
@@ -199,7 +200,14 @@ class Stage:
 
     def without_table_stream(self):
         """The same satellites behind a gate that does not know who wrote what."""
-        self._own.write_text(override.text(self.contender, self._settings, self._machine, table_stream=False))
+        self._renew_gate(table_stream=False)
+
+    def separate(self, heavy_ms):
+        """The same satellites behind a gate for which queries that take so long are heavy; 0: none is."""
+        self._renew_gate(heavy_ms=heavy_ms)
+
+    def _renew_gate(self, **changes):
+        self._own.write_text(override.text(self.contender, self._settings, self._machine, **changes))
         compose("up", "-d", "--no-build", "--no-deps", "gate")
         await_serving(self.contender)
         self.stack.close()
@@ -217,7 +225,7 @@ class Stage:
         sysbench.run(TPCW, host, *self._settings.scale, "--satellites=off", "check")
         found = ["the database is consistent (tpcw.lua check)"]
         self._catch_up()
-        if self.contender.kind in ("multimed", "lagging"):
+        if self.contender.is_multimed:
             said(ROOT / "mysql-satellite" / "verify")
             found.append("the log has every GTID once and in order, and every satellite equals the master at one GTID set (verify)")
         if self.contender.kind == "replicas":

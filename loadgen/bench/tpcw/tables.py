@@ -1,7 +1,7 @@
 """Tables of bench-tpcw, as lines. Pure. In: the results (see results.py). Out: text."""
 
 import figures
-from tpcw import outcome
+from tpcw import outcome, part_outcome
 
 COLUMNS = (
     ("WIPS", "wips", 1),
@@ -70,6 +70,11 @@ def freshness_table(late):
     return figures.columns([("strong reads of late satellites wait", *FRESHNESS), *((f"  {row[0]}", *row[1:]) for row in rows)])
 
 
+def part_table(part, found):
+    rows = [part_outcome.head(part), *((f"  {row[0]}", *row[1:]) for row in part_outcome.rows(part, found))]
+    return figures.columns(rows)
+
+
 def words(results):
     found = [f"{mix}: {' '.join(sentences)}" for mix, sentences in results["verdict"].items()]
     return found + [results["why"]] if results["why"] else found
@@ -79,5 +84,7 @@ def report(results):
     """The last line is one line of JSON."""
     parts = [runs_table(results["runs"], mix) for mix in outcome.mixes(results["runs"])]
     parts += [freshness_table(results["late"])] if results["late"] else []
+    parts += [part_table(part, found) for part, found in results["parts"].items()]
     parts += [ratios_table(results["ratios"]), words(results)]
-    return "\n\n".join(["\n".join(part) for part in parts] + [figures.last_line({**results["ratios"], **results["freshness"]})])
+    last = figures.last_line({**results["ratios"], **results["freshness"], **results["part_ratios"]})
+    return "\n\n".join(["\n".join(part) for part in parts] + [last])
