@@ -2,6 +2,7 @@
 
 mod admission;
 mod catalog;
+mod classes;
 mod estimate;
 mod fleet;
 mod history;
@@ -19,6 +20,7 @@ mod wait;
 
 pub use admission::{Gate, Leave, Request};
 pub use catalog::Catalog;
+pub use classes::class_of;
 pub use fleet::{FleetError, WantedLimits, WantedRunning};
 pub use history::{History, Place, Told};
 pub use master_leave::MasterLeave;

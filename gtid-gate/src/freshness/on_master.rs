@@ -102,7 +102,7 @@ impl Gate {
             return None;
         }
         let satellites = self.servers.satellites();
-        let mut known = usable(&satellites, read.excluded).filter_map(|s| s.position());
+        let mut known = usable(&satellites, read).filter_map(|s| s.position());
         if known.any(|p| p.executed.contains_set(own)) || self.has_tables(read, own) {
             return None;
         }
@@ -121,20 +121,20 @@ impl Gate {
             return false;
         };
         let satellites = self.servers.satellites();
-        let mut known = usable(&satellites, read.excluded).filter_map(|s| s.position());
+        let mut known = usable(&satellites, read).filter_map(|s| s.position());
         known.any(|p| p.executed.contains_set(&writes))
     }
 
     /// How long satellites usually take to become fresh enough.
     pub(super) fn expected_wait(&self, read: Request<'_>) -> Duration {
         let satellites = self.servers.satellites();
-        let delays = usable(&satellites, read.excluded).filter_map(|s| s.delay.get());
+        let delays = usable(&satellites, read).filter_map(|s| s.delay.get());
         delays.min().unwrap_or(USUAL_DELAY)
     }
 
     fn on_satellites(&self, read: Request<'_>) -> Option<Duration> {
         let satellites = self.servers.satellites();
-        let times = usable(&satellites, read.excluded).filter_map(|s| s.times.get(read.shape));
+        let times = usable(&satellites, read).filter_map(|s| s.times.get(read.shape));
         times.min()
     }
 

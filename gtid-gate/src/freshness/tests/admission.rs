@@ -40,6 +40,7 @@ impl Fixture {
             tables: None,
             shape: 0,
             heavy: false,
+            class: None,
             excluded: &[],
         }
     }
