@@ -103,7 +103,7 @@ impl Gate {
     pub async fn admit(&self, read: Request<'_>) -> Result<Leave, SqlError> {
         let level = read.policy.level;
         self.metrics.level(level).inc();
-        let read = self.classes.admitted(read, &self.servers.satellites())?;
+        let read = self.classed(read)?;
         if self.is_broken(Broken::Freshness) || level == Level::Eventual {
             let need = Need::default();
             return match self.pick(&need, read) {
@@ -149,6 +149,17 @@ impl Gate {
             Some(leave) => self.sooner(leave, read).await,
             None => self.wait_then_pick(need, read).await,
         }
+    }
+
+    /// The read with what its class says of it.
+    fn classed<'a>(&self, read: Request<'a>) -> Result<Request<'a>, SqlError> {
+        let Some(class) = read.class else {
+            return Ok(read);
+        };
+        let satellites = self.servers.satellites();
+        let can = free(&satellites, read).any(|s| s.is_live() && s.bound.has(class));
+        let policy = self.classes.admitted(read.policy, class, can)?;
+        Ok(Request { policy, ..read })
     }
 
     /// What `session` and `bounded` need, as far as that is known without asking the master.

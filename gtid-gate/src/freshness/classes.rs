@@ -5,9 +5,7 @@
 //! satellites that are bound to a class while another is live.
 //! Must never: let a read go elsewhere that is to have an error otherwise.
 
-use super::admission::{Request, free};
 use super::table_writes::TableNames;
-use crate::backend::Server;
 use crate::common::classes::{ClassSet, ClassTable, Classes, Otherwise, ReadClass};
 use crate::common::consistency::{AfterWait, MasterReads, Policy};
 use crate::ops::metrics::Metrics;
@@ -114,27 +112,22 @@ impl ClassCounts {
         self.reads.get(at).inspect(|counter| counter.inc());
     }
 
-    /// The read with what its class says of it, or an error if it must not go elsewhere.
-    pub(super) fn admitted<'a>(
+    /// What a read of a class is promised, `can`: by one of the class's satellites now; an error if it must not go elsewhere.
+    pub(super) fn admitted(
         &self,
-        read: Request<'a>,
-        satellites: &[Arc<Server>],
-    ) -> Result<Request<'a>, SqlError> {
-        let Some(class) = read.class else {
-            return Ok(read);
-        };
-        let mut live = free(satellites, read).filter(|s| s.is_live());
-        if live.any(|s| s.bound.has(class)) {
-            let policy = promised(read.policy, class);
-            return Ok(Request { policy, ..read });
-        }
-        match class.otherwise {
-            Otherwise::Any => {
-                self.elsewhere[usize::from(class.index)].inc();
-                Ok(read)
+        policy: Policy,
+        class: ReadClass,
+        can: bool,
+    ) -> Result<Policy, SqlError> {
+        let count = |counters: &[IntCounter]| counters[usize::from(class.index)].inc();
+        match (can, class.otherwise) {
+            (true, _) => Ok(promised(policy, class)),
+            (false, Otherwise::Any) => {
+                count(&self.elsewhere);
+                Ok(policy)
             }
-            Otherwise::Error => {
-                self.errors[usize::from(class.index)].inc();
+            (false, Otherwise::Error) => {
+                count(&self.errors);
                 Err(self.refusal(class))
             }
         }
