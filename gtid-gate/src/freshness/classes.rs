@@ -170,6 +170,26 @@ mod tests {
         assert_eq!(of(None, &[]), Scope::All);
     }
 
+    #[test]
+    fn the_master_is_no_sooner_place_for_a_class_and_none_at_all_where_an_error_is_to_come() {
+        let policy = Policy {
+            level: crate::common::consistency::Level::Strong,
+            wait: std::time::Duration::ZERO,
+            after_wait: AfterWait::Master,
+            master_reads: MasterReads::Spare,
+        };
+        let any = promised(policy, class(0, Otherwise::Any));
+        assert!(any.falls_back() && !any.spares());
+        let strict = promised(policy, class(0, Otherwise::Error));
+        assert!(!strict.falls_back() && !strict.spares());
+        let never = MasterReads::Never;
+        let never = Policy {
+            master_reads: never,
+            ..policy
+        };
+        assert!(!promised(never, class(0, Otherwise::Any)).falls_back());
+    }
+
     fn found(text: &str, sql: &str, database: Option<&str>) -> Option<u8> {
         let (classes, mistakes) = Classes::parse(text);
         assert!(mistakes.is_empty(), "{mistakes:?}");
