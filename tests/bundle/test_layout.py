@@ -82,10 +82,10 @@ def test_cores_that_are_not_to_be_dealt_out_stay_free(layout):
     assert status == 64 and "LAYOUT_CPUS=3-2 is not a list of cores" in err
 
 
-def test_on_two_cores_master_and_satellites_are_apart(layout):
-    _, groups, _, _, _ = layout(2)
-    assert not groups["master"] & groups["satellite-1"]
-    assert not groups["master"] & groups["satellite-2"]
+@pytest.mark.parametrize("cores", [1, 2, 4])
+def test_with_fewer_cores_than_servers_none_idles_while_another_is_full(layout, cores):
+    _, groups, _, _, _ = layout(cores)
+    assert all(group == set(range(cores)) for group in groups.values()), groups
 
 
 def test_the_operators_own_layout_wins(layout):

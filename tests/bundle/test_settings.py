@@ -65,6 +65,7 @@ def test_gate(stack):
             "GATE_CONSISTENCY": "stong",
             "GATE_AFTER_WAIT": "retry",
             "GATE_USERS": "app: level=1",
+            "GATE_CLASSES": "reports: users=bi",
         },
     )
     assert_names(
@@ -73,6 +74,7 @@ def test_gate(stack):
         "GATE_CONSISTENCY",
         "GATE_AFTER_WAIT",
         "GATE_USERS",
+        "GATE_CLASSES",
         "GATE_WAIT_MS",
         "GATE_FALLBACK_LIMIT",
         "GATE_SATELLITES",

@@ -64,7 +64,8 @@ fn written(choice: Choice) -> String {
         MasterReads::Fallback => "master_reads=fallback".to_owned(),
         MasterReads::Never => "master_reads=never".to_owned(),
     });
-    [level, wait, after_wait, master_reads]
+    let class = choice.class.map(|c| format!("class={}", c.as_str()));
+    [level, wait, after_wait, master_reads, class]
         .into_iter()
         .flatten()
         .collect::<Vec<_>>()
@@ -96,7 +97,7 @@ fn check_settings(text: &str) {
         "GATE_PASSWORD" => Some(SECRET.to_owned()),
         "GATE_WORKERS" => Some("1".to_owned()),
         _ if name.ends_with("_FILE") => None,
-        "GATE_SATELLITES" | "GATE_USERS" | "GATE_CONSISTENCY" | "GATE_AFTER_WAIT"
+        "GATE_SATELLITES" | "GATE_USERS" | "GATE_CLASSES" | "GATE_CONSISTENCY" | "GATE_AFTER_WAIT"
         | "GATE_MASTER" | "GATE_MASTER_READS" | "GATE_TABLE_STREAM" => Some(text.to_owned()),
         "GATE_WAIT_MS" | "GATE_LISTEN" => text.split(';').next_back().map(str::to_owned),
         _ => None,

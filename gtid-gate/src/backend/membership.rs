@@ -4,6 +4,7 @@
 
 use super::connection::Server;
 use super::server::{Role, lag_transactions};
+use crate::common::classes::Classes;
 use crate::common::lock;
 use crate::ops::config::{Address, Config, Limits};
 use crate::ops::metrics::Metrics;
@@ -19,6 +20,7 @@ pub struct Servers {
     last_id: AtomicUsize,
     sockets: Option<PathBuf>,
     limits: Limits,
+    classes: Arc<Classes>,
     /// Tells that one of them was lost.
     pub any_loss: Arc<Notify>,
 }
@@ -37,6 +39,7 @@ impl Servers {
             last_id: AtomicUsize::new(0),
             sockets,
             limits,
+            classes: config.classes.clone(),
             any_loss,
         }
     }
@@ -75,6 +78,7 @@ impl Servers {
         let any_loss = self.any_loss.clone();
         let mut server = Server::new(id, name, Role::Satellite, address, self.limits, any_loss);
         server.socket = socket(self.sockets.as_deref(), &server.address);
+        server.bound = self.classes.bound_to(&server.name);
         let server = Arc::new(server);
         *satellites = satellites.iter().chain([&server]).cloned().collect();
         Some(server)

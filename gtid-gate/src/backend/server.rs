@@ -8,6 +8,7 @@ use super::found_limit::FoundLimit;
 use super::pool::{Pool, Pooled};
 use super::times::{Average, Times};
 use super::turns::Turns;
+use crate::common::classes::ClassSet;
 use crate::common::lock;
 use crate::gtid::GtidSet;
 use crate::ops::config::{Address, Limits, RunningLimit};
@@ -56,6 +57,8 @@ pub struct Server<C: Pooled> {
     pub name: String,
     pub role: Role,
     pub address: Address,
+    /// The classes of reads that it is bound to.
+    pub bound: ClassSet,
     /// Reads answered, once there are any.
     pub reads: OnceLock<IntCounter>,
     /// Where the server's Unix socket would be, if it is on this host.
@@ -115,6 +118,7 @@ impl<C: Pooled> Server<C> {
             name,
             role,
             address,
+            bound: ClassSet::default(),
             reads: OnceLock::new(),
             socket: None,
             position: Mutex::new(None),
@@ -142,6 +146,11 @@ impl<C: Pooled> Server<C> {
 
     pub fn position(&self) -> Option<Arc<Position>> {
         lock(&self.position).clone()
+    }
+
+    /// Its position is known.
+    pub fn is_live(&self) -> bool {
+        lock(&self.position).is_some()
     }
 
     /// The version that the server gave last.
@@ -282,6 +291,12 @@ impl<C: Pooled> Server<C> {
 pub struct Waiting<C: Pooled> {
     server: Arc<Server<C>>,
     waiter: Arc<Waiter>,
+}
+
+impl<C: Pooled> Waiting<C> {
+    pub fn server_id(&self) -> usize {
+        self.server.id
+    }
 }
 
 impl<C: Pooled> Drop for Waiting<C> {

@@ -3,6 +3,7 @@
 //! In: the texts of settings, session variables and comment hints. Out: a `Policy`.
 //! Must never: take a text that it does not understand for a weaker promise.
 
+use super::classes::ClassName;
 use std::fmt;
 use std::time::Duration;
 
@@ -64,10 +65,20 @@ pub struct Choice {
     pub wait: Option<Duration>,
     pub after_wait: Option<AfterWait>,
     pub master_reads: Option<MasterReads>,
+    /// The class that its reads belong to, or `none`. Whether there is such a class is for who knows the settings to say.
+    pub class: Option<ClassName>,
 }
 
 /// Names of what can be chosen; as session variables with `multimed_` before them.
-pub const NAMES: [&str; 4] = ["consistency", "wait_ms", "after_wait", "master_reads"];
+pub const NAMES: [&str; 5] = [
+    "consistency",
+    "wait_ms",
+    "after_wait",
+    "master_reads",
+    CLASS,
+];
+const CLASS: &str = "class";
+const CLASSES: &str = "a class of GATE_CLASSES, or none";
 const VARIABLE_PREFIX: &str = "multimed_";
 /// A comment that starts with this is a hint.
 const HINT: &str = "multimed:";
@@ -84,7 +95,9 @@ pub enum BadChoice {
         value: String,
         expected: &'static str,
     },
-    #[error("{0:?} is not consistency=…, wait_ms=…, after_wait=…, master_reads=… or tables=…")]
+    #[error(
+        "{0:?} is not consistency=…, wait_ms=…, after_wait=…, master_reads=…, class=… or tables=…"
+    )]
     Name(String),
     #[error("tables can't be {0:?}: expected one list like a,db.b, without blanks")]
     Tables(String),
@@ -172,6 +185,11 @@ impl Choice {
                     .map(|v| wait(v).ok_or_else(|| read(v, expected)))
                     .transpose()?;
             }
+            CLASS => {
+                self.class = value
+                    .map(|v| ClassName::parse(v).ok_or_else(|| read(v, CLASSES)))
+                    .transpose()?;
+            }
             "master_reads" => {
                 let expected = "spare, fallback or never";
                 self.master_reads = value
@@ -204,6 +222,19 @@ impl Choice {
             wait: self.wait.or(other.wait),
             after_wait: self.after_wait.or(other.after_wait),
             master_reads: self.master_reads.or(other.master_reads),
+            class: self.class.or(other.class),
+        }
+    }
+
+    /// The same, if there is such a class.
+    pub fn checked(self, is_class: impl Fn(&ClassName) -> bool) -> Result<Self, BadChoice> {
+        match self.class.filter(|name| !is_class(name)) {
+            None => Ok(self),
+            Some(name) => Err(BadChoice::Value {
+                name: CLASS,
+                value: name.as_str().to_owned(),
+                expected: CLASSES,
+            }),
         }
     }
 }
@@ -346,10 +377,23 @@ mod tests {
             "wait_ms=99999999999999999999",
             "after_wait=retry",
             "master_reads=sometimes",
+            "class",
+            "class=",
+            "class=a.b",
             "level=strong",
         ] {
             assert!(Choice::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_class_is_chosen_by_a_name_that_must_be_known() {
+        let choice = Choice::parse("class=Reports").unwrap();
+        assert_eq!(choice.class, ClassName::parse("reports"));
+        let is_class = |name: &ClassName| name.as_str() == "reports";
+        assert_eq!(choice.checked(is_class), Ok(choice));
+        assert!(choice.checked(|_| false).is_err());
+        assert!(Choice::default().checked(|_| false).is_ok());
     }
 
     #[test]

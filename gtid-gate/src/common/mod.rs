@@ -1,5 +1,6 @@
 //! What every room may use and what knows none of them.
 
+pub mod classes;
 pub mod consistency;
 mod locks;
 pub mod memory;

@@ -6,12 +6,14 @@
 //! asked before the read arrived.
 
 use super::catalog::Catalog;
+use super::classes::{ClassCounts, scope};
 use super::history::{History, Place};
 use super::master_leave::MasterLeave;
 use super::read_index::ReadIndex;
 use super::requirement::{Candidate, Floor, Least, Need};
 use super::table_writes::{TableNames, TableWrites};
 use crate::backend::{Incarnation, Position, Role, Running, Server, Servers, Weights};
+use crate::common::classes::ReadClass;
 use crate::common::consistency::{Level, Policy};
 use crate::common::lock;
 use crate::ops::config::{Broken, Config};
@@ -37,6 +39,8 @@ pub struct Request<'a> {
     pub shape: u64,
     /// Queries of its shape take long.
     pub heavy: bool,
+    /// The class that it belongs to.
+    pub class: Option<ReadClass>,
     /// Servers that failed this read already.
     pub excluded: &'a [usize],
 }
@@ -63,6 +67,7 @@ pub struct Gate {
     pub(super) metrics: Arc<Metrics>,
     pub table_writes: Arc<TableWrites>,
     pub weights: Weights,
+    pub classes: ClassCounts,
     /// How long a session that changes to the master waits until the master shows what the session saw.
     pub(super) patience: Duration,
     pub(super) fallback_places: Arc<Semaphore>,
@@ -82,14 +87,15 @@ impl Gate {
         Self {
             servers,
             read_index,
-            metrics,
             table_writes: Arc::new(TableWrites::new(config.broken)),
             weights: Weights::new(config.heavy_from),
+            classes: ClassCounts::new(config.classes.clone(), &metrics),
             patience: config.policy.wait + config.fallback_queue,
             fallback_places: Arc::new(Semaphore::new(config.fallback_limit)),
             fallback_queue: config.fallback_queue,
             broken: config.broken,
             turn: AtomicUsize::new(0),
+            metrics,
         }
     }
 
@@ -97,6 +103,7 @@ impl Gate {
     pub async fn admit(&self, read: Request<'_>) -> Result<Leave, SqlError> {
         let level = read.policy.level;
         self.metrics.level(level).inc();
+        let read = self.classed(read)?;
         if self.is_broken(Broken::Freshness) || level == Level::Eventual {
             let need = Need::default();
             return match self.pick(&need, read) {
@@ -104,7 +111,7 @@ impl Gate {
                 None => self.wait_then_pick(need, read).await,
             };
         }
-        if read.policy.falls_back() && !self.has_live(read.excluded) {
+        if read.policy.falls_back() && !self.has_live(read) {
             return self.fall_back(read).await;
         }
         if let Some(leave) = self.spare_own(read) {
@@ -130,7 +137,7 @@ impl Gate {
                     return self.wait_then_pick(Need::default(), read).await;
                 }
                 let master = asked?;
-                self.seek(&master, read.excluded);
+                self.seek(&master, read);
                 self.need(read, Some(master))
             }
         };
@@ -144,10 +151,21 @@ impl Gate {
         }
     }
 
+    /// The read with what its class says of it.
+    fn classed<'a>(&self, read: Request<'a>) -> Result<Request<'a>, SqlError> {
+        let Some(class) = read.class else {
+            return Ok(read);
+        };
+        let satellites = self.servers.satellites();
+        let can = free(&satellites, read).any(|s| s.is_live() && s.bound.has(class));
+        let policy = self.classes.admitted(read.policy, class, can)?;
+        Ok(Request { policy, ..read })
+    }
+
     /// What `session` and `bounded` need, as far as that is known without asking the master.
     async fn known_need(&self, read: Request<'_>) -> Result<Need, SqlError> {
         if let Level::Bounded(bound) = read.policy.level {
-            self.keep_up(bound, read.excluded);
+            self.keep_up(bound, read);
         } else if self.servers.master.position().is_none() {
             // Out of reach for all that is known: `session` promises nothing without a master.
             let asked = self
@@ -161,7 +179,7 @@ impl Gate {
     }
 
     /// Has master and satellites asked often enough that reads with this bound need not wait while satellites lag less.
-    fn keep_up(&self, bound: Duration, excluded: &[usize]) {
+    fn keep_up(&self, bound: Duration, read: Request<'_>) {
         let often = bound / 4;
         let Some(master) = self.servers.master.position() else {
             return;
@@ -169,7 +187,7 @@ impl Gate {
         if master.asked.elapsed() >= often {
             self.read_index.nudge();
         }
-        live(&self.servers.satellites(), excluded)
+        live(&self.servers.satellites(), read)
             .filter(|(_, known)| {
                 let old = known.as_of.is_none_or(|at| at.elapsed() >= often);
                 old && known.as_of.is_none_or(|at| at < master.asked)
@@ -203,7 +221,7 @@ impl Gate {
         // The read in hand is counted already.
         let load = here.running.load(Ordering::Relaxed).saturating_sub(1);
         let satellites = self.servers.satellites();
-        let lighter = live(&satellites, read.excluded)
+        let lighter = live(&satellites, read)
             .find(|(s, _)| s.id != here.id && s.running.load(Ordering::Relaxed) < load);
         let Some((other, known)) = lighter else {
             return;
@@ -299,8 +317,8 @@ impl Gate {
 
     /// A satellite that has caught up must not look late until somebody happens to wait for it: reads would all go to
     /// the one whose position is known.
-    fn seek(&self, master: &Arc<Position>, excluded: &[usize]) {
-        live(&self.servers.satellites(), excluded)
+    fn seek(&self, master: &Arc<Position>, read: Request<'_>) {
+        live(&self.servers.satellites(), read)
             .filter(|(_, known)| !known.executed.contains_set(&master.executed))
             .for_each(|(server, _)| server.seek(master));
     }
@@ -311,14 +329,14 @@ impl Gate {
         self.read_index.ask(budget).await.map_err(SqlError::gate)
     }
 
-    pub(super) fn has_live(&self, excluded: &[usize]) -> bool {
-        live(&self.servers.satellites(), excluded).next().is_some()
+    pub(super) fn has_live(&self, read: Request<'_>) -> bool {
+        live(&self.servers.satellites(), read).next().is_some()
     }
 
     /// The live satellite that has what is needed and should answer soonest.
     pub(super) fn pick(&self, need: &Need, read: Request<'_>) -> Option<Leave> {
         let satellites = self.servers.satellites();
-        let mut live: Vec<_> = live(&satellites, read.excluded).collect();
+        let mut live: Vec<_> = live(&satellites, read).collect();
         if read.seen.is_empty() && !live.is_empty() {
             let turn = self.turn.fetch_add(1, Ordering::Relaxed) % live.len();
             live.rotate_left(turn);
@@ -347,20 +365,34 @@ impl Gate {
     }
 }
 
+/// Satellites that may take this read, whatever its class.
+pub(super) fn free<'a>(
+    satellites: &'a [Arc<Server>],
+    read: Request<'a>,
+) -> impl Iterator<Item = &'a Arc<Server>> {
+    let takes_reads = move |s: &&Arc<Server>| {
+        !s.draining.load(Ordering::Relaxed) && !read.excluded.contains(&s.id)
+    };
+    satellites.iter().filter(takes_reads)
+}
+
 /// Satellites that may take this read.
 pub(super) fn usable<'a>(
     satellites: &'a [Arc<Server>],
-    excluded: &'a [usize],
+    read: Request<'a>,
 ) -> impl Iterator<Item = &'a Arc<Server>> {
-    let takes_reads =
-        |s: &&Arc<Server>| !s.draining.load(Ordering::Relaxed) && !excluded.contains(&s.id);
-    satellites.iter().filter(takes_reads)
+    let has_classes = read.class.is_some() || satellites.iter().any(|s| !s.bound.is_empty());
+    let scope = has_classes.then(|| {
+        let live = free(satellites, read).filter(|s| s.is_live());
+        scope(read.class, live.map(|s| s.bound))
+    });
+    free(satellites, read).filter(move |s| scope.is_none_or(|scope| scope.has(s.bound)))
 }
 
 /// Those whose position is known.
 pub(super) fn live<'a>(
     satellites: &'a [Arc<Server>],
-    excluded: &'a [usize],
+    read: Request<'a>,
 ) -> impl Iterator<Item = (&'a Arc<Server>, Arc<Position>)> {
-    usable(satellites, excluded).filter_map(|server| Some((server, server.position()?)))
+    usable(satellites, read).filter_map(|server| Some((server, server.position()?)))
 }

@@ -84,8 +84,7 @@ impl Gate {
     /// What the read usually takes on the quickest satellite, if nothing slows that down.
     fn usual(&self, read: Request<'_>, now: Instant) -> Option<Duration> {
         let satellites = self.servers.satellites();
-        let times =
-            usable(&satellites, read.excluded).filter_map(|s| s.times.known(read.shape, now));
+        let times = usable(&satellites, read).filter_map(|s| s.times.known(read.shape, now));
         times.map(|known| known.time).min()
     }
 
@@ -93,7 +92,7 @@ impl Gate {
     pub(super) fn on_satellites(&self, read: Request<'_>) -> Option<Duration> {
         let (satellites, now) = (self.servers.satellites(), Instant::now());
         self.usual(read, now)?;
-        let answers = usable(&satellites, read.excluded).map(|s| self.answer(s, read, now));
+        let answers = usable(&satellites, read).map(|s| self.answer(s, read, now));
         let least = answers.fold(f64::INFINITY, f64::min);
         least.is_finite().then(|| Duration::from_secs_f64(least))
     }
@@ -117,7 +116,7 @@ impl Gate {
     /// How long satellites usually take to become fresh enough.
     pub(super) fn expected_wait(&self, read: Request<'_>) -> Duration {
         let satellites = self.servers.satellites();
-        let delays = usable(&satellites, read.excluded).filter_map(|s| s.delay.get());
+        let delays = usable(&satellites, read).filter_map(|s| s.delay.get());
         delays.min().unwrap_or(USUAL_DELAY)
     }
 }

@@ -3,6 +3,7 @@
 mod admission;
 mod busy;
 mod catalog;
+mod classes;
 mod estimate;
 mod expectation;
 mod fleet;
@@ -22,6 +23,7 @@ mod wait;
 
 pub use admission::{Gate, Leave, Request};
 pub use catalog::Catalog;
+pub use classes::class_of;
 pub use fleet::{FleetError, WantedLimits, WantedRunning};
 pub use history::{History, Place, Told};
 pub use master_leave::MasterLeave;

@@ -62,7 +62,7 @@ impl Gate {
     }
 
     fn is_met(&self, need: &Need, read: Request<'_>) -> bool {
-        live(&self.servers.satellites(), read.excluded)
+        live(&self.servers.satellites(), read)
             .any(|(server, position)| need.is_met(server.id, &position))
     }
 }

@@ -102,7 +102,7 @@ impl Gate {
             return None;
         }
         let satellites = self.servers.satellites();
-        let mut known = usable(&satellites, read.excluded).filter_map(|s| s.position());
+        let mut known = usable(&satellites, read).filter_map(|s| s.position());
         if known.any(|p| p.executed.contains_set(own)) || self.has_tables(read, own) {
             return None;
         }
@@ -121,7 +121,7 @@ impl Gate {
             return false;
         };
         let satellites = self.servers.satellites();
-        let mut known = usable(&satellites, read.excluded).filter_map(|s| s.position());
+        let mut known = usable(&satellites, read).filter_map(|s| s.position());
         known.any(|p| p.executed.contains_set(&writes))
     }
 

@@ -20,7 +20,7 @@ impl Gate {
         read: Request<'_>,
     ) -> Result<Leave, SqlError> {
         let may_fall_back = read.policy.falls_back();
-        if may_fall_back && !self.has_live(read.excluded) {
+        if may_fall_back && !self.has_live(read) {
             return self.fall_back(read).await;
         }
         let behind = self.expected_wait(read);
@@ -54,7 +54,7 @@ impl Gate {
     fn can_become_fresh(&self, need: &Need, read: Request<'_>) -> bool {
         let (now, wait) = (Instant::now(), read.policy.wait);
         wait.is_zero()
-            || usable(&self.servers.satellites(), read.excluded).any(|server| {
+            || usable(&self.servers.satellites(), read).any(|server| {
                 let Some(position) = server.position() else {
                     // Out of reach, it may be back in a moment: that is waited for only where nothing else is left.
                     return !read.policy.falls_back();
@@ -77,7 +77,7 @@ impl Gate {
             return None;
         }
         let (satellites, now) = (self.servers.satellites(), Instant::now());
-        let later = live(&satellites, read.excluded)
+        let later = live(&satellites, read)
             .filter(|(server, position)| !need.is_met(server.id, position))
             .filter_map(|(server, position)| {
                 let (fresh, seconds) = self.seconds_later(server, &position, need, read, now)?;
@@ -107,17 +107,11 @@ impl Gate {
     async fn wait(&self, need: &Need, read: Request<'_>) -> Option<Leave> {
         let started = Instant::now();
         let woken = Arc::new(Notify::new());
-        let _waiting: Vec<Waiting> = usable(&self.servers.satellites(), read.excluded)
-            .map(|server| {
-                server.wait_for(Waiter {
-                    required: need.required(server.id, server.position().as_deref()),
-                    woken: woken.clone(),
-                })
-            })
-            .collect();
+        let mut waiting = Vec::new();
         self.metrics.waits.inc();
         let may_fall_back = read.policy.falls_back();
         let leave = loop {
+            self.register(&mut waiting, need, read, &woken);
             if let Some(leave) = self.pick(need, read) {
                 if let Leave::Satellite { server, .. } = &leave {
                     server.delay.add(started.elapsed());
@@ -125,7 +119,7 @@ impl Gate {
                 break Some(leave);
             }
             let left = read.policy.wait.saturating_sub(started.elapsed());
-            let hopeless = may_fall_back && !self.has_live(read.excluded);
+            let hopeless = may_fall_back && !self.has_live(read);
             if left.is_zero() || hopeless {
                 break None;
             }
@@ -135,5 +129,27 @@ impl Gate {
             .wait_seconds
             .observe(started.elapsed().as_secs_f64());
         leave
+    }
+
+    /// Waits on all satellites that may take the read: others may, when one comes or is lost.
+    fn register(
+        &self,
+        waiting: &mut Vec<Waiting>,
+        need: &Need,
+        read: Request<'_>,
+        woken: &Arc<Notify>,
+    ) {
+        let satellites = self.servers.satellites();
+        let at = waiting.iter().map(|w| w.server_id());
+        if !waiting.is_empty() && at.eq(usable(&satellites, read).map(|s| s.id)) {
+            return;
+        }
+        let wait_on = |server: &Arc<Server>| {
+            server.wait_for(Waiter {
+                required: need.required(server.id, server.position().as_deref()),
+                woken: woken.clone(),
+            })
+        };
+        *waiting = usable(&satellites, read).map(wait_on).collect();
     }
 }

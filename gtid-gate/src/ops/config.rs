@@ -3,9 +3,11 @@
 //! In: environment variables (and the files that `NAME_FILE` points to). Out: a `Config`, or every mistake at once.
 //! Must never: stop at the first mistake, or show a secret.
 
+use crate::common::classes::Classes;
 use crate::common::consistency::{self, AfterWait, Choice, Level, MasterReads, Policy};
 use crate::common::secret::Password;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::{net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
 
 pub struct Config {
@@ -23,6 +25,8 @@ pub struct Config {
     pub policy: Policy,
     /// What users choose.
     pub users: HashMap<String, Choice>,
+    /// Reads that are bound to satellites.
+    pub classes: Arc<Classes>,
     /// For proxies that let clients share connections.
     pub proxy_listen: SocketAddr,
     /// For the same on this host: a Unix socket.
@@ -289,7 +293,7 @@ impl Settings<'_> {
     }
 
     /// `user: consistency=session wait_ms=50; other: after_wait=error`
-    fn users(&mut self, name: &str) -> HashMap<String, Choice> {
+    fn users(&mut self, name: &str, classes: &Classes) -> HashMap<String, Choice> {
         let list = self.text(name, "");
         let mut users = HashMap::new();
         for item in list.split(';').map(str::trim).filter(|i| !i.is_empty()) {
@@ -297,7 +301,8 @@ impl Settings<'_> {
                 self.mistake(name, format_args!("{item:?} is not user: choice …"));
                 continue;
             };
-            match Choice::parse(choice) {
+            let choice = Choice::parse(choice).and_then(|c| c.checked(|name| classes.knows(name)));
+            match choice {
                 Ok(choice) => {
                     if users.insert(user.trim().to_owned(), choice).is_some() {
                         self.mistake(name, format_args!("{:?} stands there twice", user.trim()));
@@ -306,7 +311,20 @@ impl Settings<'_> {
                 Err(what) => self.mistake(name, format_args!("{:?}: {what}", user.trim())),
             }
         }
+        for (user, class) in classes.users() {
+            users
+                .entry(user.to_owned())
+                .or_default()
+                .class
+                .get_or_insert(class);
+        }
         users
+    }
+
+    fn classes(&mut self, name: &str) -> Classes {
+        let (classes, mistakes) = Classes::parse(&self.text(name, ""));
+        mistakes.iter().for_each(|what| self.mistake(name, what));
+        classes
     }
 
     /// A login that waits must have time left to be looked at.
@@ -421,6 +439,7 @@ impl Config {
             get,
             mistakes: Vec::new(),
         };
+        let classes = s.classes("GATE_CLASSES");
         let config = Self {
             listen: s.listen("GATE_LISTEN", "0.0.0.0:6034"),
             status_listen: s.listen("GATE_STATUS_LISTEN", "0.0.0.0:8080"),
@@ -439,7 +458,8 @@ impl Config {
                 after_wait: s.after_wait("GATE_AFTER_WAIT", "master"),
                 master_reads: s.master_reads("GATE_MASTER_READS", "spare"),
             },
-            users: s.users("GATE_USERS"),
+            users: s.users("GATE_USERS", &classes),
+            classes: Arc::new(classes),
             limits: Limits {
                 running: s.running("GATE_SERVER_RUNNING"),
                 connections: s.number("GATE_SERVER_CONNECTIONS", 1000, 1, MOST),
@@ -491,6 +511,11 @@ impl Config {
         }
         if self.connection_memory > self.memory {
             s.mistake(CONNECTION_MEMORY, "is more than GATE_MEMORY_BYTES");
+        }
+        let names = self.classes.list.iter().flat_map(|c| &c.satellites);
+        if names.into_iter().any(|name| *name == self.master.host) {
+            let text = format_args!("{:?} is the master's name", self.master.host);
+            s.mistake("GATE_CLASSES", text);
         }
         if self.satellites.contains(&self.master) {
             s.mistake(
@@ -589,6 +614,29 @@ mod tests {
             ("GATE_USERS", "web; a: level=x; b: ; b: wait_ms=1"),
         ];
         assert_eq!(read(&wrong).err().unwrap().len(), 5);
+    }
+
+    #[test]
+    fn users_belong_to_classes_unless_they_choose_another() {
+        let classes = "reports: satellites=s users=bi,etl,web; exports: satellites=s";
+        let users = "etl: class=exports; web: class=none";
+        let settings = [
+            ("GATE_PASSWORD", "x"),
+            ("GATE_CLASSES", classes),
+            ("GATE_USERS", users),
+        ];
+        let users = read(&settings).ok().unwrap().users;
+        let class = |user: &str| users[user].class.unwrap().as_str().to_owned();
+        assert_eq!(
+            ["bi", "etl", "web"].map(class),
+            ["reports", "exports", "none"]
+        );
+        let wrong = [
+            ("GATE_PASSWORD", "x"),
+            ("GATE_CLASSES", "a: color=red; b: satellites=master"),
+            ("GATE_USERS", "web: class=c"),
+        ];
+        assert_eq!(read(&wrong).err().unwrap().len(), 4);
     }
 
     #[test]

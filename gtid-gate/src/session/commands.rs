@@ -122,11 +122,11 @@ impl Session {
     pub(super) async fn understand(&mut self, text: &[u8]) -> Result<Known, Fault> {
         let understood = sql::understand_bytes(text, self.state.encoding);
         if self.state.computed.is_empty() || is_plain_question(text, &understood) {
-            return Ok(Known::of(understood)?);
+            return Ok(Known::of(understood)?.checked(&self.shared.config.classes)?);
         }
         self.ask_computed().await?;
         let understood = sql::understand_bytes(text, self.state.encoding);
-        Ok(Known::of(understood)?)
+        Ok(Known::of(understood)?.checked(&self.shared.config.classes)?)
     }
 
     /// Reads what the client still holds of a command.

@@ -4,10 +4,15 @@
 //! transaction that it is in.
 
 use super::state::Tx;
+use crate::common::classes::{ClassName, ReadClass};
 use crate::common::consistency::{Choice, Level, Policy};
 
 pub(super) struct Promise {
     pub policy: Policy,
+    /// The class that was chosen for it, or `none`.
+    pub class: Option<ClassName>,
+    /// The class that the last read was admitted with.
+    pub admitted: Option<ReadClass>,
     /// What the statement in hand reads is all that it was promised, and what the session saw before is there too. A read of
     /// some tables proves nothing about others.
     pub covers: bool,
@@ -28,6 +33,8 @@ impl Promise {
     pub fn new(policy: Policy, shared_by_clients: bool) -> Self {
         Self {
             policy,
+            class: None,
+            admitted: None,
             covers: true,
             at_begin: Choice::default(),
             shared_by_clients,
@@ -38,8 +45,8 @@ impl Promise {
     pub fn begin_statement(&mut self, tx: Tx, hint: Choice, chosen: impl FnOnce() -> Chosen) {
         self.covers |= matches!(tx, Tx::None | Tx::Pending);
         match tx {
-            Tx::None => self.policy = self.of(hint, &chosen()),
-            Tx::Pending => self.policy = self.of(hint.and_then(self.at_begin), &chosen()),
+            Tx::None => self.choose(hint, &chosen()),
+            Tx::Pending => self.choose(hint.and_then(self.at_begin), &chosen()),
             Tx::OnMaster | Tx::OnSatellite(_) | Tx::Lost => {}
         }
     }
@@ -52,16 +59,17 @@ impl Promise {
         }
     }
 
-    fn of(&self, hint: Choice, chosen: &Chosen) -> Policy {
+    fn choose(&mut self, hint: Choice, chosen: &Chosen) {
         let said = match self.shared_by_clients {
             true => hint,
             false => hint.and_then(chosen.session),
         };
-        let mut policy = said.and_then(chosen.user).or_else(chosen.otherwise);
+        let said = said.and_then(chosen.user);
+        let mut policy = said.or_else(chosen.otherwise);
         if self.shared_by_clients && policy.level == Level::Session {
             policy.level = Level::Strong;
         }
-        policy
+        (self.policy, self.class) = (policy, said.class);
     }
 }
 

@@ -14,8 +14,9 @@ use super::turns::patiently;
 use super::work::Work;
 use crate::backend::bounded;
 use crate::backend::{Backend, Incarnation, Server};
+use crate::common::classes::{Otherwise, ReadClass};
 use crate::common::consistency::MasterReads;
-use crate::freshness::{Catalog, Leave, MasterLeave, Request, TableNames, Told};
+use crate::freshness::{Catalog, Leave, MasterLeave, Request, TableNames, Told, class_of};
 use crate::protocol::error::{BackendError, SqlError};
 use crate::protocol::response::Shape;
 use crate::sql::Names;
@@ -58,6 +59,8 @@ impl Session {
         let (arrived, mut failed) = (Instant::now(), Vec::new());
         let names = self.names.clone();
         let mut policy = self.promise.policy;
+        let class = self.class(work);
+        self.promise.admitted = class;
         loop {
             let request = Request {
                 arrived,
@@ -66,6 +69,7 @@ impl Session {
                 tables: self.tables(names.as_deref(), work, opening),
                 shape: self.query_shape(work),
                 heavy: self.is_heavy(work),
+                class,
                 excluded: &failed,
             };
             let leave = patiently(&self.entry, self.shared.gate.admit(request)).await?;
@@ -164,6 +168,20 @@ impl Session {
         Some(TableNames { names, database })
     }
 
+    /// What a statement or its session or user chose, else what its shape and its tables say.
+    fn class(&self, work: &Work) -> Option<ReadClass> {
+        let classes = &self.shared.config.classes;
+        if classes.is_empty() {
+            return None;
+        }
+        if let Some(chosen) = &self.promise.class {
+            return classes.named(chosen);
+        }
+        let names = self.names.as_deref()?;
+        let database = self.database_of(work);
+        class_of(classes, TableNames { names, database })
+    }
+
     /// Where the statement's unqualified names belong: a prepared one's to the schema that it was prepared in.
     pub(super) fn database_of<'a>(&'a self, work: &'a Work) -> Option<&'a str> {
         match work {
@@ -186,7 +204,8 @@ impl Session {
             self.queue_for_master(work).await?;
             return self.read_on_master(work, opening).await;
         }
-        if self.shared.config.fallback_limit == 0 {
+        let strict = |class: ReadClass| class.otherwise == Otherwise::Error;
+        if self.shared.config.fallback_limit == 0 || self.promise.admitted.is_some_and(strict) {
             return Err(SqlError::lacking(code).into());
         }
         let request = Request {
@@ -196,6 +215,7 @@ impl Session {
             tables: None,
             shape: 0,
             heavy: false,
+            class: None,
             excluded: &[],
         };
         let place = patiently(&self.entry, self.shared.gate.place_on_master(request)).await?;
@@ -389,5 +409,6 @@ impl Session {
         let metrics = &self.shared.metrics;
         let counter = server.reads.get_or_init(|| metrics.reads_of(&server.name));
         counter.inc();
+        self.shared.gate.classes.read(self.promise.admitted);
     }
 }

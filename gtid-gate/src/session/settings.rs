@@ -10,14 +10,15 @@ use super::parts::Session;
 use super::state::{Computed, Next, State, Tx};
 use super::work::Work;
 use crate::backend::TextResult;
-use crate::common::consistency::Choice;
+use crate::common::classes::Classes;
+use crate::common::consistency::{BadChoice, Choice};
 use crate::freshness::Told;
 use crate::protocol::error::SqlError;
 use crate::sql::{ChoiceValue, SetItem};
 
 impl Session {
     pub(super) async fn set(&mut self, items: &[SetItem], work: Work) -> Result<(), Fault> {
-        check_choices(items).map_err(SqlError::bad_choice)?;
+        check_choices(items, &self.shared.config.classes).map_err(SqlError::bad_choice)?;
         match set_plan(items, &self.state, self.promise.shared_by_clients) {
             SetPlan::Choices => {
                 self.took(items);
@@ -204,7 +205,7 @@ fn told_by(items: &[SetItem]) -> Told {
 }
 
 /// What is wrong is said before anything is done.
-fn check_choices(items: &[SetItem]) -> Result<(), crate::common::consistency::BadChoice> {
+fn check_choices(items: &[SetItem], classes: &Classes) -> Result<(), BadChoice> {
     let mut checked = Choice::default();
     for item in items {
         if let SetItem::Choice {
@@ -215,7 +216,7 @@ fn check_choices(items: &[SetItem]) -> Result<(), crate::common::consistency::Ba
             checked.choose(name, value.as_deref())?;
         }
     }
-    Ok(())
+    checked.checked(|name| classes.knows(name)).map(drop)
 }
 
 /// MySQL's type codes of numbers, written without quotes.

@@ -1,5 +1,6 @@
 //! What a statement's text says about it, as far as the session goes by it.
 
+use crate::common::classes::Classes;
 use crate::common::consistency::Choice;
 use crate::protocol::error::SqlError;
 use crate::sql::{Class, Names, Ties, Understood};
@@ -19,6 +20,13 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// Its comments name a class only if there is one of that name.
+    pub fn checked(self, classes: &Classes) -> Result<Self, SqlError> {
+        let hint = self.hint.checked(|name| classes.knows(name));
+        let hint = hint.map_err(SqlError::bad_choice)?;
+        Ok(Self { hint, ..self })
+    }
+
     pub fn of(understood: Understood) -> Result<Self, SqlError> {
         Ok(Self {
             class: understood.class,

@@ -40,6 +40,7 @@ impl Fixture {
             tables: None,
             shape: 0,
             heavy: false,
+            class: None,
             excluded: &[],
         }
     }
@@ -210,4 +211,37 @@ async fn heavy_reads_gather_on_one_satellite_and_light_ones_avoid_it_until_it_is
     heavy.truncate(0);
     assert_eq!(admitted(admit(false).await), Some(last.id));
     drop(light);
+}
+
+#[tokio::test]
+async fn a_read_of_a_class_gets_its_satellites_and_others_get_the_rest_while_there_is_one() {
+    let classes =
+        "reports: satellites=satellite-9; exports: satellites=satellite-9 otherwise=error";
+    let shared = shared(&[("GATE_KEEPALIVE_MS", "600000"), ("GATE_CLASSES", classes)]);
+    let fixture = Fixture::new(shared, |shared| master_that_has(shared, 5));
+    let (gate, plain) = (&fixture.gate, fixture.satellite.id);
+    let bound = gate
+        .servers
+        .add("satellite-9:3306".parse().unwrap())
+        .unwrap();
+    let read = |class: Option<u8>| {
+        let class = class.map(|index| crate::common::classes::ReadClass {
+            index,
+            otherwise: fixture.shared.config.classes.list[usize::from(index)].otherwise,
+        });
+        let read = fixture.read(Level::Eventual, AfterWait::Error);
+        gate.admit(Request { class, ..read })
+    };
+    publish(&gate.servers.master, 5);
+    publish(&fixture.satellite, 5);
+    assert_eq!(admitted(read(Some(0)).await), Some(plain));
+    assert!(read(Some(1)).await.is_err());
+    publish(&bound, 5);
+    for _ in 0..4 {
+        assert_eq!(admitted(read(None).await), Some(plain));
+        assert_eq!(admitted(read(Some(0)).await), Some(bound.id));
+        assert_eq!(admitted(read(Some(1)).await), Some(bound.id));
+    }
+    fixture.satellite.draining.store(true, Ordering::Relaxed);
+    assert_eq!(admitted(read(None).await), Some(bound.id));
 }
