@@ -16,8 +16,6 @@ pub struct FoundLimit {
     turns: Arc<Turns>,
     /// Whether there is anything to find, for a look without the lock.
     finds: AtomicBool,
-    /// What is found is never more, unless an operator says so.
-    most: usize,
     rule: Mutex<Rule>,
     #[cfg(test)]
     told: Mutex<(u32, Duration)>,
@@ -25,34 +23,29 @@ pub struct FoundLimit {
     lag: Mutex<Duration>,
 }
 
-enum Rule {
-    Found(Box<AutoLimit>),
-    Fixed(usize),
+/// What has been found is kept while an operator's number is in force.
+struct Rule {
+    found: AutoLimit,
+    fixed: Option<usize>,
 }
 
 impl Rule {
-    fn new(limit: RunningLimit) -> Self {
-        match limit {
-            RunningLimit::Fixed(limit) => Self::Fixed(limit),
-            RunningLimit::Auto(most) => Self::Found(Box::new(AutoLimit::new(most, Instant::now()))),
-        }
-    }
-
     fn limit(&self) -> usize {
-        match self {
-            Self::Found(auto) => auto.limit(),
-            Self::Fixed(limit) => *limit,
-        }
+        self.fixed.unwrap_or_else(|| self.found.limit())
     }
 }
 
 impl FoundLimit {
     pub fn new(limit: RunningLimit) -> Self {
-        let rule = Rule::new(limit);
+        let fixed = match limit {
+            RunningLimit::Fixed(limit) => Some(limit),
+            RunningLimit::Auto(_) => None,
+        };
+        let found = AutoLimit::new(limit.most(), Instant::now());
+        let rule = Rule { found, fixed };
         Self {
             turns: Arc::new(Turns::new(rule.limit())),
-            finds: AtomicBool::new(matches!(rule, Rule::Found(_))),
-            most: limit.most(),
+            finds: AtomicBool::new(fixed.is_none()),
             rule: Mutex::new(rule),
             #[cfg(test)]
             told: Mutex::default(),
@@ -71,22 +64,19 @@ impl FoundLimit {
 
     /// From now on exactly this.
     pub fn fix(&self, limit: usize) {
-        self.replace(RunningLimit::Fixed(limit));
+        self.set_fixed(Some(limit));
     }
 
-    /// From now on what is found, which may have been going on.
+    /// From now on what is found, beginning with what was found last.
     pub fn find(&self) {
-        if !self.is_found() {
-            self.replace(RunningLimit::Auto(self.most));
-        }
+        self.set_fixed(None);
     }
 
-    fn replace(&self, limit: RunningLimit) {
+    fn set_fixed(&self, fixed: Option<usize>) {
         let mut rule = lock(&self.rule);
-        *rule = Rule::new(limit);
+        rule.fixed = fixed;
         self.turns.set_limit(rule.limit());
-        let finds = matches!(*rule, Rule::Found(_));
-        self.finds.store(finds, Ordering::Relaxed);
+        self.finds.store(fixed.is_none(), Ordering::Relaxed);
     }
 
     /// A read took the server so long and has given up its turn. Whether somebody should look how far the server is behind.
@@ -105,10 +95,10 @@ impl FoundLimit {
             waited: self.turns.is_full(),
         };
         let mut rule = lock(&self.rule);
-        let Rule::Found(auto) = &mut *rule else {
+        if rule.fixed.is_some() {
             return false;
-        };
-        let wanted = auto.ended(&ended, Instant::now());
+        }
+        let wanted = rule.found.ended(&ended, Instant::now());
         if let Some(limit) = wanted.limit {
             self.turns.set_limit(limit);
         }
@@ -133,8 +123,9 @@ impl FoundLimit {
         {
             *lock(&self.lag) = lag;
         }
-        if let Rule::Found(auto) = &mut *lock(&self.rule) {
-            auto.lags(lag, Instant::now());
+        let mut rule = lock(&self.rule);
+        if rule.fixed.is_none() {
+            rule.found.lags(lag, Instant::now());
         }
     }
 }

@@ -264,7 +264,10 @@ mod tests {
             ("SELECT 1 FROM f", "anything"),
             ("SELECT 1 FROM g", "anything"),
             ("SELECT 1 FROM i", "anything"),
-            ("SELECT 1 FROM information_schema.key_column_usage", "anything"),
+            (
+                "SELECT 1 FROM information_schema.key_column_usage",
+                "anything",
+            ),
         ] {
             assert_eq!(reads(sql, Some("db")), expected, "{sql}");
         }

@@ -21,7 +21,7 @@ GATE_PORT = 6034
 USUAL_MIX, HEAVY_MIX = ("--ranges=20", "--range-size=100"), ("--ranges=20", "--range-size=1000")
 RUN_ON = "--time=3600"
 BURST_WRITERS, BURST_READERS, BURST_READS = 8, 4, 400
-AGAIN_SECONDS = 4  # after a fixed limit the gate finds its own from the beginning
+AGAIN_SECONDS = 1  # until what runs is of the new limit
 BEFORE_SECONDS, BACK_SECONDS = 6, 20
 SETTLED_SECONDS, HALVED_SECONDS = 8, 25
 ESTIMATES = {"error": "gtid_gate_estimate_error", "ratio": "gtid_gate_estimate_ratio"}
@@ -113,7 +113,7 @@ class Loads:
             for number in self._settings.limits:
                 for limit in (None, number):
                     self._satellite.limit(limit)
-                    time.sleep(AGAIN_SECONDS if limit is None else 0)
+                    time.sleep(AGAIN_SECONDS)
                     measured.setdefault(limit, []).append(self._at_limit(reads))
         for limit, each in measured.items():
             shown = figures.over_runs(each)
@@ -158,18 +158,16 @@ class Loads:
         say(f"saturated by eventual reads, limit {limit or 'auto'}")
         rate, find = self._settings.saturated_rate, self._settings.limit_find_seconds
         self._satellite.limit(limit)
-        with self._cells.writing(rate, WRITE_HEAD_SECONDS + find + seconds + SPARE_SECONDS) as load:
-            with self._reading(USUAL_MIX) as reads, contextlib.ExitStack() as cleanup:
+        with contextlib.ExitStack() as probing:
+            with self._cells.writing(rate, WRITE_HEAD_SECONDS + find + seconds + SPARE_SECONDS) as load, self._reading(USUAL_MIX) as reads:
                 reads.await_first()
                 time.sleep(find)
-                probes = cleanup.enter_context(self._cells.probes(rate))
+                probes = probing.enter_context(self._cells.probes(rate))
                 begin, first = time.monotonic(), self._stack.position()
                 found = {**reads.measure(seconds), "limit": sample(self._stack)[1]["limit"]}
                 end, last = time.monotonic(), self._stack.position()
-                probing = cleanup.pop_all()
-            # A satellite that has fallen behind shows what it lacks once the reads have ended.
-            with probing:
-                lag = self._cells.lag(probes, begin, end)
-            lasted(load)
+                lasted(load)
+            # A satellite that has fallen behind shows what it lacks once reads and writes have ended.
+            lag = self._cells.lag(probes, begin, end)
         written = figures.rate(last - first, end - begin)
         return {"reads": found["queries"], "limit": found["limit"], "lag_p50_ms": lag["p50"], "lag_p99_ms": lag["p99"], "written": written}
