@@ -19,9 +19,10 @@ own_text() {
 
 # own_line TEXT: one index, or a mistake.
 own_line() {
+  # shellcheck disable=SC2016 # the backticks are MySQL's
   local name='(`([^`\\[:cntrl:]]|``)+`|[0-9A-Za-z_$]+)' blank='[[:blank:]]*' part pattern index
-  part="$name($blank[(]$blank[1-9][0-9]*$blank[)])?([[:blank:]]+([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc]))?"
-  pattern="^$name[.]$name$blank[(]$blank($part($blank,$blank$part)*)$blank[)]\$"
+  part="${name}(${blank}[(]${blank}[1-9][0-9]*${blank}[)])?([[:blank:]]+([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc]))?"
+  pattern="^${name}[.]${name}${blank}[(]${blank}(${part}(${blank},${blank}${part})*)${blank}[)]\$"
   [[ $1 =~ $pattern ]] || {
     mistake "$own_file: not an index like shop.orders (customer, created DESC): $1"
     return
@@ -59,7 +60,7 @@ drop_unwanted() {
   mysql --defaults-file=/run/multimed/client.cnf --batch --raw --skip-column-names -e "
     SELECT CONCAT('ALTER TABLE \`', REPLACE(table_schema, '\`', '\`\`'), '\`.\`', REPLACE(table_name, '\`', '\`\`'), '\` DROP INDEX ',
       index_name, ';') FROM information_schema.statistics
-    WHERE index_name REGEXP '^$own_prefix[0-9a-f]{12}\$' AND seq_in_index = 1
+    WHERE index_name REGEXP '^${own_prefix}[0-9a-f]{12}\$' AND seq_in_index = 1
     AND (table_schema, table_name, index_name) NOT IN ($wanted)" | mysql --defaults-file=/run/multimed/client.cnf
 }
 

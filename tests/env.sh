@@ -31,7 +31,7 @@ export LAYOUT_CPUS='' MASTER_CPUS='' LOG_CPUS='' GATE_CPUS='' SATELLITE_1_CPUS='
 # The gate of tests/compose.yml; production's is not built.
 export GATE_FEATURES=test-break
 # Of tests that are not about it, no result may depend on what the gate has found.
-export GATE_SERVER_RUNNING=fixed:64
+export GATE_SERVER_RUNNING=fixed:64 GATE_HEAVY_MS=0
 # What satellites do is what is tested: the master answers only what they can't.
 export GATE_MASTER_READS=fallback
 export GATE_TEST_BREAK='' APPLIER_TEST_DELAY_MS='' APPLIER_TEST_SKIP_ROW_EVERY='' CAPTURE_TEST_FAULT=''

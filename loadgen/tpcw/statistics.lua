@@ -1,5 +1,6 @@
--- Counts and latencies per interaction, and of the COMMITs of those that write, in memory that all threads see. In: what each client's thread counts in a place of its own,
--- so without locks. Out: figures since the last report of the same kind: {count, errors, retries, avg, p50, p90, p95, p99 (milliseconds)}.
+-- Counts and latencies per interaction, and of the COMMITs of those that write, in memory that all threads see. In: what each client's
+-- thread counts in a place of its own, so without locks. Out: figures since the last report of the same kind: {count, errors, retries,
+-- avg, p50, p90, p95, p99 (milliseconds)}.
 -- Must never: be created while threads run, or be written by any thread but the place's own (the two places behind the clients'
 -- belong to the threads that report).
 

@@ -75,7 +75,7 @@ def test_one_satellite_has_indexes_and_settings_that_the_others_have_not(with_in
     plan = str(stack.sql(SATELLITE, "EXPLAIN SELECT id FROM own.orders WHERE customer = 7 ORDER BY created DESC LIMIT 1"))
     assert "multimed_own_" in plan
     said = stack.logs(SATELLITE)
-    assert "reason=\"it would replace the index parent" in said, "MySQL's index of a foreign key, which clients may name in a hint"
+    assert 'reason="it would replace the index parent' in said, "MySQL's index of a foreign key, which clients may name in a hint"
     assert re.search(r'line="own.orders \(never\)" reason="ERROR 1072', said)
 
 
@@ -130,10 +130,19 @@ def test_statements_of_the_master_pass_and_the_indexes_come_back(with_indexes):
 def test_mistakes_in_the_file_are_refused_all_at_once(stack, tmp_path):
     own = tmp_path / SATELLITE
     own.mkdir()
-    (own / "indexes").write_text("own.t (a); DROP TABLE own.t\nown.t ((a + 1))\nt (a)\nUNIQUE own.t (a)\nown.t (a)\nown.t (a)\nown.t (`b``c`(5) desc)\n")
+    (own / "indexes").write_text(
+        "own.t (a); DROP TABLE own.t\nown.t ((a + 1))\nt (a)\nUNIQUE own.t (a)\nown.t (a)\nown.t (a)\nown.t (`b``c`(5) desc)\n"
+    )
     # Not as the service: a second satellite-2 would take the socket of the one that serves.
     image = containers.run("docker", "inspect", "-f", "{{.Config.Image}}", containers.container(SATELLITE)).stdout.strip()
-    options = ("-v", f"{tmp_path}:/etc/multimed/conf.d:ro", "-v", f"{stack.secrets}/satellite:/run/secrets:ro", "-e", f"SATELLITE_NAME={SATELLITE}")
+    options = (
+        "-v",
+        f"{tmp_path}:/etc/multimed/conf.d:ro",
+        "-v",
+        f"{stack.secrets}/satellite:/run/secrets:ro",
+        "-e",
+        f"SATELLITE_NAME={SATELLITE}",
+    )
     run = containers.run("docker", "run", "--rm", *options, "-e", "CLONE_DONORS=none:1", image, check=False)
     said = run.stdout + run.stderr
     assert run.returncode == 64, said

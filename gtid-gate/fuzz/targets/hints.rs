@@ -97,8 +97,10 @@ fn check_settings(text: &str) {
         "GATE_PASSWORD" => Some(SECRET.to_owned()),
         "GATE_WORKERS" => Some("1".to_owned()),
         _ if name.ends_with("_FILE") => None,
-        "GATE_SATELLITES" | "GATE_USERS" | "GATE_CLASSES" | "GATE_CONSISTENCY" | "GATE_AFTER_WAIT"
-        | "GATE_MASTER" | "GATE_MASTER_READS" | "GATE_TABLE_STREAM" => Some(text.to_owned()),
+        "GATE_SATELLITES" | "GATE_USERS" | "GATE_CLASSES" | "GATE_CONSISTENCY"
+        | "GATE_AFTER_WAIT" | "GATE_MASTER" | "GATE_MASTER_READS" | "GATE_TABLE_STREAM" => {
+            Some(text.to_owned())
+        }
         "GATE_WAIT_MS" | "GATE_LISTEN" => text.split(';').next_back().map(str::to_owned),
         _ => None,
     });

@@ -177,6 +177,11 @@ impl<C: Pooled> Server<C> {
         self.running.load(Ordering::Relaxed).saturating_sub(waiting)
     }
 
+    /// What heavy queries count for beside the others: a light read would rather run beside four of these than beside a heavy one.
+    pub fn heaviness(&self) -> usize {
+        self.heavy.load(Ordering::Relaxed) * 3
+    }
+
     pub fn set_lag(&self, lag: Duration) {
         self.lag_ms.store(lag.as_millis() as u64, Ordering::Relaxed);
     }

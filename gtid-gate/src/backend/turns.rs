@@ -7,7 +7,7 @@
 
 use super::limiter::{Limiter, Permit};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Who waits for a heavy query's turn looks so often whether one can be borrowed.
 const LOOKS: Duration = Duration::from_millis(10);
@@ -50,9 +50,9 @@ impl Turns {
         self.all.queued() + self.heavy.queued()
     }
 
-    /// All turns are taken.
+    /// Whoever comes now may have to wait.
     pub fn is_full(&self) -> bool {
-        self.all.is_full()
+        self.all.is_full() || self.heavy.queued() > 0
     }
 
     /// One more heavy query would run at once, beside so many statements, so many of them heavy.
@@ -83,13 +83,15 @@ impl Turns {
         Some(turn(self.all.try_take()?, own))
     }
 
-    /// A turn when it is this caller's.
-    pub async fn take(&self, heavy: bool) -> Option<Turn> {
+    /// A turn when it is this caller's. A heavy query that has been patient for so long queues as any other: it shall be late, not
+    /// lost.
+    pub async fn take(&self, heavy: bool, patience: Duration) -> Option<Turn> {
         if !heavy {
             return Some(turn(self.all.take().await?, None));
         }
+        let began = Instant::now();
         let mut waiting = std::pin::pin!(self.heavy.take());
-        loop {
+        while began.elapsed() < patience {
             let own = tokio::time::timeout(LOOKS, &mut waiting).await;
             if let Ok(own) = own {
                 return Some(turn(self.all.take().await?, Some(own?)));
@@ -100,6 +102,7 @@ impl Turns {
                 return Some(turn(borrowed, None));
             }
         }
+        Some(turn(self.all.take().await?, None))
     }
 }
 
@@ -113,6 +116,17 @@ fn turn(turn: Permit, heavy: Option<Permit>) -> Turn {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const FOREVER: Duration = Duration::MAX;
+
+    #[tokio::test]
+    async fn a_heavy_query_that_waited_long_gets_any_turn() {
+        let turns = Turns::new(4);
+        let _heavy = taken(&turns, true, 4);
+        assert!(turns.try_take(true).is_none());
+        let turn = turns.take(true, 2 * LOOKS).await;
+        assert!(turn.is_some() && turns.queued() == 0);
+    }
 
     fn taken(turns: &Turns, heavy: bool, most: usize) -> Vec<Turn> {
         (0..most).map_while(|_| turns.try_take(heavy)).collect()
@@ -144,7 +158,7 @@ mod tests {
         let (light, heavy) = (taken(&turns, false, 3), taken(&turns, true, 1));
         let spawn = || {
             let turns = turns.clone();
-            tokio::spawn(async move { turns.take(true).await })
+            tokio::spawn(async move { turns.take(true, FOREVER).await })
         };
         let first = spawn();
         while turns.queued() == 0 {
@@ -165,7 +179,7 @@ mod tests {
         let turns = Turns::new(2);
         let held = turns.try_take(true);
         let one = turns.try_take(false);
-        let gave_up = tokio::time::timeout(3 * LOOKS, turns.take(true)).await;
+        let gave_up = tokio::time::timeout(3 * LOOKS, turns.take(true, FOREVER)).await;
         assert!(gave_up.is_err() && turns.queued() == 0);
         drop((held, one));
         assert!(turns.try_take(true).is_some());

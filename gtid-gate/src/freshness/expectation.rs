@@ -14,8 +14,6 @@ use std::time::{Duration, Instant};
 
 /// What a query of no known shape takes, before anything was answered.
 const UNKNOWN: f64 = 0.001;
-/// A light read would rather run beside so many others than beside a heavy one.
-const HEAVY_WEIGHT: usize = 4;
 /// Replication takes about so long where nothing is known of it.
 const USUAL_DELAY: Duration = Duration::from_millis(3);
 /// What a query takes on the master is not known before it has run there once. What it takes on a satellite may come from that
@@ -78,7 +76,7 @@ impl Gate {
             None => self.usual(read, now),
         };
         let usual = usual.map_or(UNKNOWN, |time| time.as_secs_f64());
-        usual * server.times.slowdown(crowd(server), now)
+        usual * server.times.slowdown(beside(server), now)
     }
 
     /// What the read usually takes on the quickest satellite, if nothing slows that down.
@@ -121,10 +119,15 @@ impl Gate {
     }
 }
 
-/// What a read has to share a satellite with.
-fn crowd(server: &Server) -> usize {
+/// What it shares the satellite with once it has its turn.
+fn beside(server: &Server) -> usize {
     let running = server.running.load(Ordering::Relaxed);
-    running + server.heavy.load(Ordering::Relaxed) * (HEAVY_WEIGHT - 1)
+    running.min(server.turns.limit().saturating_sub(1)) + server.heaviness()
+}
+
+/// What is there before it, those that wait included.
+fn crowd(server: &Server) -> usize {
+    server.running.load(Ordering::Relaxed) + server.heaviness()
 }
 
 /// One without a connection to spare is the last choice.

@@ -240,8 +240,8 @@ impl Settings<'_> {
 
     fn running(&mut self, name: &str) -> RunningLimit {
         let expected = format!("auto, N (found, up to N) or fixed:N, N from 1 to {MOST}");
-        let parsed = self.parsed(name, "fixed:64", &expected);
-        parsed.unwrap_or(RunningLimit::Fixed(MOST_RUNNING))
+        let parsed = self.parsed(name, "auto", &expected);
+        parsed.unwrap_or(RunningLimit::Auto(MOST_RUNNING))
     }
 
     fn millis(&mut self, name: &str, default: usize, smallest: usize) -> Duration {
@@ -464,7 +464,7 @@ impl Config {
                 running: s.running("GATE_SERVER_RUNNING"),
                 connections: s.number("GATE_SERVER_CONNECTIONS", 1000, 1, MOST),
             },
-            heavy_from: s.millis("GATE_HEAVY_MS", 0, 0),
+            heavy_from: s.millis("GATE_HEAVY_MS", 20, 0),
             queue: s.millis("GATE_QUEUE_MS", 5000, 0),
             fallback_limit: s.number("GATE_FALLBACK_LIMIT", 16, 0, 100_000),
             fallback_queue: s.millis("GATE_FALLBACK_QUEUE_MS", 1000, 0),
@@ -645,7 +645,7 @@ mod tests {
             let settings = [("GATE_PASSWORD", "x"), ("GATE_SERVER_RUNNING", value)];
             read(&settings).map(|c| c.limits.running)
         };
-        assert_eq!(running("").ok(), Some(RunningLimit::Fixed(64)));
+        assert_eq!(running("").ok(), Some(RunningLimit::Auto(64)));
         assert_eq!(running("auto").ok(), Some(RunningLimit::Auto(64)));
         assert_eq!(running("12").ok(), Some(RunningLimit::Auto(12)));
         assert_eq!(running("fixed:12").ok(), Some(RunningLimit::Fixed(12)));

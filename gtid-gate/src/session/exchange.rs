@@ -101,7 +101,9 @@ impl Session {
                 self.compare(expected, took);
             }
         }
-        server.times.add(shape, took, server.load());
+        server
+            .times
+            .add(shape, took, server.load() + server.heaviness());
     }
 
     fn observe_master(&self, took: Duration, answer: &Answer) {

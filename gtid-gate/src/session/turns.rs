@@ -36,7 +36,7 @@ pub(super) async fn take_turn(
     }
     let metrics = &shared.metrics;
     let (within, started) = (shared.config.queue, Instant::now());
-    let turn = tokio::time::timeout(within, server.turns.take(heavy));
+    let turn = tokio::time::timeout(within, server.turns.take(heavy, within / 2));
     let turn = patiently(entry, turn).await?;
     metrics
         .queue_seconds

@@ -10,9 +10,9 @@ use super::work::Done;
 /// No limit is lower.
 pub const LEAST: f64 = 2.0;
 const STEP: f64 = 1.5;
-/// A step up is kept that brings a tenth more, a step down that costs less than a twentieth; of that half is taken.
-const MORE: f64 = 1.1;
-const NO_LESS: f64 = 0.95;
+/// A step up is kept that brings a twentieth more, a step down that costs less than a fiftieth; of that half is taken.
+const MORE: f64 = 1.05;
+const NO_LESS: f64 = 0.98;
 const TAKEN: f64 = 1.25;
 /// Work is compared over so many seconds and reads, or, where reads take long, over these.
 const ENOUGH: (f64, f64) = (0.6, 200.0);

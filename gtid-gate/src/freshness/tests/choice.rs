@@ -79,7 +79,7 @@ impl Run {
             queued: (0..servers).map(|_| Vec::new()).collect(),
             start,
             now: 0.0,
-            length: 1.5,
+            length: 1.0,
             done: vec![0; clients],
             longest: vec![0.0; clients],
             since: vec![0.0; clients],
@@ -119,8 +119,8 @@ impl Run {
             Some(Known { time, .. }) => others.map(|o| o.min(time)),
             None => others,
         };
-        let answer =
-            usual.map_or(0.001, |t| t.as_secs_f64()) * self.times[server].slowdown(busy, now);
+        let answer = usual.map_or(0.001, |t| t.as_secs_f64())
+            * self.times[server].slowdown(busy.min(self.cluster.limit - 1), now);
         let work: f64 = here
             .iter()
             .chain(&self.queued[server])
