@@ -12,7 +12,7 @@ use super::master_leave::MasterLeave;
 use super::read_index::ReadIndex;
 use super::requirement::{Candidate, Floor, Least, Need};
 use super::table_writes::{TableNames, TableWrites};
-use crate::backend::{Incarnation, Position, Role, Running, Server, Servers, Weights};
+use crate::backend::{Incarnation, Position, Role, Running, Server, Servers, Shapes, Weights};
 use crate::common::classes::ReadClass;
 use crate::common::consistency::{Level, Policy};
 use crate::common::lock;
@@ -67,6 +67,7 @@ pub struct Gate {
     pub(super) metrics: Arc<Metrics>,
     pub table_writes: Arc<TableWrites>,
     pub weights: Weights,
+    pub shapes: Shapes,
     pub classes: ClassCounts,
     /// How long a session that changes to the master waits until the master shows what the session saw.
     pub(super) patience: Duration,
@@ -89,6 +90,7 @@ impl Gate {
             read_index,
             table_writes: Arc::new(TableWrites::new(config.broken)),
             weights: Weights::new(config.heavy_from),
+            shapes: Shapes::default(),
             classes: ClassCounts::new(config.classes.clone(), &metrics),
             patience: config.policy.wait + config.fallback_queue,
             fallback_places: Arc::new(Semaphore::new(config.fallback_limit)),

@@ -2,8 +2,8 @@
 //!
 //! In: for each server that may answer, how long until it is fresh enough, until the read's turn there, and until it is answered
 //! then. Out: the server, or a better one that is to be waited for, or whether the master is worth its price.
-//! Servers that differ by little count as alike: a session stays where it is, and others go where less runs, so that no server
-//! draws all reads because it was a little quicker once.
+//! Servers that differ by little count as alike, and are chosen by what runs there: no server draws all reads because it was a little
+//! quicker once, and one that is new gets its share.
 //! Must never: have a say in what a read may see.
 
 /// What is expected of one server, in seconds.
@@ -41,7 +41,7 @@ const ALIKE: (f64, f64) = (1.2, 0.000_05);
 /// Who waits for freshness though another server has it must gain so much.
 const WORTH_WAITING: (f64, f64) = (1.5, 0.001);
 
-/// The least expected time; among alike ones where the session has been, then where least runs.
+/// The least expected time; among alike ones where least runs, then where the session has been.
 pub fn soonest<T: Copy>(offers: impl Iterator<Item = (T, Price)> + Clone) -> Option<T> {
     let rank = offers.clone().map(|(_, price)| price.rank).min()?;
     let of_rank = offers.filter(|(_, price)| price.rank == rank);
@@ -49,8 +49,13 @@ pub fn soonest<T: Copy>(offers: impl Iterator<Item = (T, Price)> + Clone) -> Opt
     let most = beyond(least.fold(f64::INFINITY, f64::min), ALIKE);
     of_rank
         .filter(|(_, price)| price.seconds <= most)
-        .min_by_key(|(_, price)| (!price.known, price.running))
+        .min_by_key(|(_, price)| (busier(price), !price.known))
         .map(|(server, _)| server)
+}
+
+/// A session does not leave its server for one that has only one read less.
+fn busier(price: &Price) -> usize {
+    price.running.saturating_sub(price.known.into())
 }
 
 /// Whether a server that is not fresh enough yet would answer clearly sooner than the one that is.
@@ -105,8 +110,10 @@ mod tests {
 
     #[test]
     fn among_alike_ones_a_session_stays_and_a_new_one_goes_where_less_runs() {
-        let stays = [price(0.001_1, 5, true), price(0.001, 1, false)];
+        let stays = [price(0.001_1, 2, true), price(0.001, 1, false)];
         assert_eq!(chosen(&stays), Some(0));
+        let leaves = [price(0.001, 5, true), price(0.001_1, 1, false)];
+        assert_eq!(chosen(&leaves), Some(1));
         let new = [price(0.001, 5, false), price(0.001_1, 1, false)];
         assert_eq!(chosen(&new), Some(1));
     }

@@ -3,6 +3,8 @@
 //! - GET /ready    200 when clients can be served (listening, master reachable, not stopping); else 503 and why
 //! - GET /metrics  Prometheus text
 //! - GET /servers  JSON list: name, role, address, state (up, draining, down), incarnation, gtid_set, load, queued, heavy, open, sessions, limits, lag, reads
+//! - GET /classes  JSON list of shapes of queries: shape, class, count, p50_ms, p95_ms (on satellites), reads (by server), text without values;
+//!   for whom changes are
 //! - POST /servers                {"address":"host:port"}: a satellite more
 //! - POST /servers/NAME/drain     nothing new for it; what is open there may end
 //! - POST /servers/NAME/undrain   as before
@@ -13,7 +15,7 @@
 //! Who changes something must come from this host or bring the token (`Authorization: Bearer …`), and be no web page.
 //! Must never: let anybody else change anything.
 
-use crate::backend::{Role, Server, lag_transactions};
+use crate::backend::{Role, Row, Server, lag_transactions};
 use crate::clients::shared::Shared;
 use crate::freshness::{FleetError, WantedLimits, WantedRunning};
 use crate::ops::config::MOST;
@@ -31,12 +33,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio::net::TcpListener;
 
+/// `GET /classes` tells of so many shapes.
+const MOST_SHAPES: usize = 100;
+
 /// Serves until the gate ends.
 pub async fn run(listener: TcpListener, shared: Arc<Shared>) -> std::io::Result<()> {
     let router = Router::new()
         .route("/live", get(|| async { "live\n" }))
         .route("/ready", get(ready))
         .route("/metrics", get(metrics))
+        .route("/classes", get(classes))
         .route("/servers", get(servers).post(add))
         .route("/servers/{name}", delete(remove))
         .route("/servers/{name}/limits", put(set_limits))
@@ -72,6 +78,45 @@ async fn servers(State(shared): State<Arc<Shared>>) -> Response {
     let all = shared.gate.servers.all();
     let list = all.iter().map(|server| describe(server, &shared)).collect();
     answer(StatusCode::OK, &Value::Array(list))
+}
+
+/// Texts of queries tell what an application does.
+async fn classes(State(shared): State<Arc<Shared>>, caller: Caller) -> Response {
+    if let Some(refusal) = refusal(&shared, &caller) {
+        return refusal;
+    }
+    let rows = shared.gate.shapes.rows(MOST_SHAPES);
+    let list = rows.iter().map(|row| shape(row, &shared)).collect();
+    answer(StatusCode::OK, &Value::Array(list))
+}
+
+fn shape(row: &Row, shared: &Shared) -> Value {
+    let class = row.class.checked_sub(1);
+    let class = class.and_then(|at| shared.config.classes.list.get(at));
+    let class = class.map_or(
+        match shared.gate.weights.is_heavy(row.shape) {
+            true => "heavy",
+            false => "light",
+        },
+        |class| class.name.as_str(),
+    );
+    let name = |id: usize| match shared.gate.servers.find(id) {
+        Some(server) => server.name.clone(),
+        None => "others".to_owned(),
+    };
+    let mut reads = BTreeMap::<String, u64>::new();
+    for (id, count) in &row.reads {
+        *reads.entry(name(*id)).or_default() += count;
+    }
+    json!({
+        "shape": format!("{:016x}", row.shape),
+        "class": class,
+        "count": row.count,
+        "p50_ms": row.p50,
+        "p95_ms": row.p95,
+        "reads": reads,
+        "text": row.text,
+    })
 }
 
 /// Who asks, and with what.
@@ -172,17 +217,17 @@ async fn remove(State(shared): State<Arc<Shared>>, caller: Caller, name: Path<St
     }
 }
 
-/// Nothing if the caller may change something.
+/// Nothing if the caller may change something, and see what queries are run.
 fn refusal(shared: &Shared, (ConnectInfo(peer), headers): &Caller) -> Option<Response> {
     if headers.contains_key(header::ORIGIN) {
-        let text = "changes are not for web pages";
+        let text = "this is not for web pages";
         return Some(complaint(StatusCode::FORBIDDEN, text));
     }
     if peer.ip().to_canonical().is_loopback() {
         return None;
     }
     let Some(token) = &shared.config.admin_token else {
-        let text = "changes are for this host only: no GATE_ADMIN_TOKEN is set";
+        let text = "this is for the gate's own host only: no GATE_ADMIN_TOKEN is set";
         return Some(complaint(StatusCode::FORBIDDEN, text));
     };
     let given = headers.get(header::AUTHORIZATION).map(|v| v.as_bytes());

@@ -10,7 +10,7 @@ use super::relay::{Answer, OnRefusal, RelayError, relay};
 use super::state::Tx;
 use super::work::{SendError, Work, send};
 use crate::backend::bounded;
-use crate::backend::{Backend, Role};
+use crate::backend::{Backend, Role, Seen, Server};
 use crate::freshness::Told;
 use crate::protocol::capability::SESSION_TRACK;
 use crate::protocol::error::{BackendError, PacketError, SqlError};
@@ -97,6 +97,7 @@ impl Session {
             if !Self::is_master(server) {
                 self.shared.gate.weights.add(shape, took);
             }
+            self.remember_shape(server, took);
             if let Some(expected) = expected {
                 self.compare(expected, took);
             }
@@ -104,6 +105,20 @@ impl Session {
         server
             .times
             .add(shape, took, server.load() + server.heaviness());
+    }
+
+    fn remember_shape(&self, server: &Server, took: Duration) {
+        let Some(names) = &self.names else { return };
+        self.shared.gate.shapes.add(&Seen {
+            shape: names.shape,
+            text: &names.text,
+            server: server.id,
+            took: (!Self::is_master(server)).then_some(took),
+            class: self
+                .promise
+                .admitted
+                .map_or(0, |c| usize::from(c.index) + 1),
+        });
     }
 
     fn observe_master(&self, took: Duration, answer: &Answer) {

@@ -32,6 +32,8 @@ pub struct Names {
     pub list: Vec<Name>,
     /// What the query is, whatever its values; 0 for what is no query.
     pub shape: u64,
+    /// The same to be read by people: its beginning, with a question mark for each value.
+    pub text: Box<str>,
     /// All of them are in ASCII, where servers agree on what is upper and lower case.
     pub ascii: bool,
 }
@@ -53,6 +55,7 @@ pub fn names(tokens: &Tokens) -> Option<Names> {
     (list.len() <= MOST_NAMES).then_some(Names {
         list,
         shape: 0,
+        text: Box::default(),
         ascii,
     })
 }

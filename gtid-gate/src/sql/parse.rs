@@ -22,6 +22,8 @@ const MOST_NESTING: usize = 3_000;
 /// remembers the classes of that many, none longer than this.
 const MOST_SHAPES: usize = 2_000;
 const LONGEST_SHAPE: usize = 1_024;
+/// Of a query's text, what people are shown of it.
+const LONGEST_READABLE: usize = 160;
 
 /// What stand for values in the shapes that are remembered: no text has them outside quotes, so that no two statements
 /// that differ in more than values share a shape (`a.5` would have that of `a1`).
@@ -55,8 +57,12 @@ pub fn remembered(tokens: &Tokens, find: impl FnOnce() -> Class) -> Shaped {
     let class = find();
     let names = match class {
         Class::Read => names::names(tokens).map(|names| {
-            let shape = number(&shape);
-            Arc::new(Names { shape, ..names })
+            let (shape, text) = (number(&shape), readable(tokens));
+            Arc::new(Names {
+                shape,
+                text,
+                ..names
+            })
         }),
         _ => None,
     };
@@ -70,6 +76,13 @@ pub fn remembered(tokens: &Tokens, find: impl FnOnce() -> Class) -> Shaped {
         });
     }
     found
+}
+
+/// What stands in double quotes may be a string or a name.
+fn readable(tokens: &Tokens) -> Box<str> {
+    let text = tokens.without_values();
+    let shown = text.chars().filter(|c| !c.is_control());
+    shown.take(LONGEST_READABLE).collect::<String>().into()
 }
 
 /// The same on every gate and after every restart: settings name shapes by it.
@@ -145,6 +158,48 @@ mod tests {
         ] {
             assert_ne!(shape(one), shape(other), "{one} {other}");
         }
+    }
+
+    #[test]
+    fn no_value_is_shown_of_a_query() {
+        let shown = |sql: &str| {
+            let lexed = lex::tokens(sql).unwrap();
+            let list = &lexed.tokens;
+            readable(&Tokens { sql, list }).to_string()
+        };
+        for (sql, expected) in [
+            (
+                "SELECT a FROM t WHERE b = 'secret7'",
+                "SELECT a FROM t WHERE b = ?",
+            ),
+            (
+                "SELECT \"secret7\", `c` FROM t -- secret7",
+                "SELECT ?, `c` FROM t",
+            ),
+            (
+                "SELECT 7 + 7.7e7, N'secret7' /* secret7 */",
+                "SELECT ? + ?, N?",
+            ),
+        ] {
+            assert_eq!(shown(sql), expected);
+        }
+        for sql in [
+            "SELECT x'73656372657437'",
+            "SELECT 0x73656372657437",
+            "SELECT _utf8'secret7'",
+            "SELECT b'1110111'",
+            "SELECT 0b1110111",
+        ] {
+            let shown = shown(sql);
+            assert!(
+                !shown.contains('7') && !shown.contains("secret") && !shown.contains("111"),
+                "{shown}"
+            );
+        }
+        assert_eq!(
+            shown(&format!("SELECT {}", "a".repeat(500))).len(),
+            LONGEST_READABLE
+        );
     }
 
     #[test]

@@ -194,6 +194,14 @@ impl<'a> Tokens<'a> {
         })
     }
 
+    /// The same for people: what may be a value is a question mark.
+    pub fn without_values(&self) -> String {
+        self.rebuild(|tokens, at| match tokens.kind(at) {
+            Some(Kind::Number | Kind::SingleQuoted | Kind::DoubleQuoted) => "?",
+            _ => tokens.text(at),
+        })
+    }
+
     fn rebuild<'b>(&'b self, text: impl Fn(&'b Self, usize) -> &'b str) -> String {
         let mut plain = String::with_capacity(self.span().len());
         for (at, token) in self.list.iter().enumerate() {

@@ -1,0 +1,96 @@
+"""Classes of reads that are bound to satellites (GATE_CLASSES), and what `gtid-gate classes` tells of them."""
+
+import contextlib
+import json
+
+import pytest
+
+from support.gate import operate as gate
+
+BOUND, OTHER = "satellite-2", "satellite-1"
+CLASSES = (
+    f"reports: satellites={BOUND} tables=demo.tagged users=nobody;"
+    f" exports: satellites={BOUND} otherwise=error;"
+    f" shaped: satellites={BOUND} shapes={{shape}}"
+)
+SHAPED = "SELECT COUNT(*) AS shaped FROM items WHERE id > %s"
+
+
+@pytest.fixture(scope="module")
+def classes(stack, table):
+    """The gate with these classes; the shape's number is the one that the gate itself tells."""
+    with contextlib.closing(stack.gate_connect()) as connection, connection.cursor() as cursor:
+        cursor.execute(SHAPED, (7,))
+    shape = next(row["shape"] for row in listed() if "AS shaped" in row["text"])
+    stack.recreate("gate", GATE_CLASSES=CLASSES.format(shape=shape), GATE_MASTER_READS="spare")
+    try:
+        yield shape
+    finally:
+        stack.recreate("gate")
+
+
+@pytest.fixture
+def undrained(stack):
+    yield
+    gate("undrain", BOUND)
+    stack.wait_for(lambda: stack.server(BOUND)["state"] == "up", 30, "the satellite takes reads again")
+
+
+def listed():
+    return json.loads(gate("classes", "--json")[1])
+
+
+def where(stack, cursor, *statements, times=10):
+    """The servers that answered while these were executed so often."""
+    before = {server["name"]: server["reads"] for server in stack.servers()}
+    for _ in range(times):
+        for statement, values in statements:
+            cursor.execute(statement, values)
+            cursor.fetchall()
+    return {server["name"] for server in stack.servers() if server["reads"] > before[server["name"]]}
+
+
+@pytest.fixture
+def cursor(stack, classes):
+    with contextlib.closing(stack.gate_connect()) as connection, connection.cursor() as cursor:
+        yield cursor
+
+
+def test_reads_of_a_class_go_to_its_satellites_and_others_avoid_them(stack, cursor):
+    plain = ("SELECT COUNT(*) FROM items", None)
+    assert where(stack, cursor, plain) == {OTHER}
+    hinted = ("SELECT /* multimed: class=reports */ COUNT(*) FROM items", None)
+    assert where(stack, cursor, hinted) == {BOUND}
+    assert where(stack, cursor, (SHAPED, (7,))) == {BOUND}, "by its shape"
+    cursor.execute("SET @multimed_class = 'reports'")
+    assert where(stack, cursor, plain) == {BOUND}
+    assert where(stack, cursor, ("SELECT /* multimed: class=none */ COUNT(*) FROM items", None)) == {OTHER}
+    assert where(stack, cursor, ("START TRANSACTION READ ONLY", None), plain, ("COMMIT", None)) == {BOUND}
+    cursor.execute("SET @multimed_class = NULL")
+    assert where(stack, cursor, plain) == {OTHER}
+
+
+def test_a_class_that_is_none_is_an_error_and_nothing_else_changes(stack, cursor):
+    with pytest.raises(Exception, match="reprots"):
+        cursor.execute("SELECT /* multimed: class=reprots */ 1 FROM items")
+    assert where(stack, cursor, ("SELECT COUNT(*) FROM items", None)) == {OTHER}
+
+
+def test_without_its_satellites_a_read_goes_as_any_other_or_has_an_error(stack, cursor, undrained):
+    gate("drain", BOUND)
+    assert where(stack, cursor, ("SELECT /* multimed: class=reports */ COUNT(*) FROM items", None)) == {OTHER}
+    with pytest.raises(Exception, match="exports"):
+        cursor.execute("SELECT /* multimed: class=exports */ COUNT(*) FROM items")
+    gate("undrain", BOUND)
+    assert where(stack, cursor, ("SELECT /* multimed: class=exports */ COUNT(*) FROM items", None)) == {BOUND}
+
+
+def test_the_operator_is_told_shapes_without_their_values(stack, cursor, classes):
+    where(stack, cursor, ("SELECT COUNT(*) FROM items WHERE v = %s", ("a secret",)), (SHAPED, (4711,)))
+    rows = {row["text"]: row for row in listed()}
+    shaped = next(row for text, row in rows.items() if "AS shaped" in text)
+    assert (shaped["shape"], shaped["class"]) == (classes, "shaped")
+    assert shaped["count"] >= 10 and shaped["p50_ms"] > 0 and set(shaped["reads"]) == {BOUND}
+    status, shown = gate("classes")
+    assert shown.splitlines()[0].split()[:3] == ["shape", "class", "count"]
+    assert "v = ?" in shown and "secret" not in shown and "4711" not in shown
