@@ -75,7 +75,8 @@ def first_process(service):
 def processes(service, name):
     """Host pids of the container's processes with that command name (the first 15 letters, as the kernel keeps them)."""
     listed = engine.ask(f"/containers/{container(service)}/top", ps_args="-eo pid,comm")["Processes"]
-    return [int(pid) for pid, command, *_ in listed if command == name[:15]]
+    # Of a container that is just ending or beginning the engine lists nothing.
+    return [int(pid) for pid, command, *_ in listed or () if command == name[:15]]
 
 
 def signal_processes(service, name, number):
