@@ -46,18 +46,19 @@ def junit_cases(directories, pattern="*.xml"):
 def count_junit(directories):
     counted, names = [0, 0, 0], []
     for case in junit_cases(directories.split(":")):
-        bad = case.find("failure") is not None or case.find("error") is not None
+        bad = next(filter(lambda found: found is not None, map(case.find, ("failure", "error"))), None)
         skipped = case.find("skipped") is not None
-        counted[1 if bad else 2 if skipped else 0] += 1
-        if bad:
-            names.append(f"{case.get('classname')}: {case.get('name')}")
+        counted[1 if bad is not None else 2 if skipped else 0] += 1
+        if bad is not None:
+            message = " ".join((bad.get("message") or "").split())[:200]
+            names.append(f"{case.get('classname')}: {case.get('name')}: {message}")
     return sum(counted) > 0 and tuple(counted), names
 
 
 def count(kind, status, log, reports):
     """(passed, failed, skipped), names of failed tests."""
     if kind == "command":
-        return ((1, 0, 0), []) if status == 0 else ((0, 1, 0), [])
+        return ((1, 0, 0), []) if status == 0 else ((0, 1, 0), [f"exit status {status}"])
     text = pathlib.Path(log).read_text(errors="replace")
     counted, names = {
         "cargo": lambda: count_cargo(text),

@@ -1,6 +1,5 @@
 """What bench-gate makes of loads during which something changes, and what it prints about them. No server needed."""
 
-import math
 import pathlib
 import sys
 import unittest
@@ -72,20 +71,6 @@ class Timeline(unittest.TestCase):
     def test_moved(self):
         self.assertAlmostEqual(timeline.moved(10, 8), 0.2)
         self.assertIsNone(timeline.moved(None, 8))
-
-
-class Estimates(unittest.TestCase):
-    def test_the_median_distance_from_one(self):
-        after = {0.5: 25.0, 1.0: 50.0, 1.5: 75.0, 8.0: 100.0, math.inf: 100.0}
-        self.assertAlmostEqual(timeline.median_error({}, after), 0.5, places=3)
-
-    def test_a_histogram_of_errors_is_preferred(self):
-        before = {"error": {0.1: 0.0, 0.2: 0.0, math.inf: 0.0}, "ratio": {}}
-        after = {"error": {0.1: 0.0, 0.2: 10.0, math.inf: 10.0}, "ratio": {1.0: 5.0, math.inf: 5.0}}
-        self.assertAlmostEqual(timeline.estimate_error(before, after), 0.15)
-
-    def test_nothing_was_expected(self):
-        self.assertIsNone(timeline.estimate_error({"error": {}, "ratio": {1.0: 3.0}}, {"error": {}, "ratio": {1.0: 3.0}}))
 
 
 class Satellite(unittest.TestCase):

@@ -75,7 +75,10 @@ skipped() {
 }
 
 # failed NAME: what is no suite, but has failed.
-failed() { printf '%s\t0\t1\t0\t0\n' "$1" >> "$counts"; }
+failed() {
+  printf '%s\t0\t1\t0\t0\n' "$1" >> "$counts"
+  echo "did not end well" >> "$logs/$1.failed"
+}
 
 # lane FUNCTION...: runs them one after the other in a process beside this one; sets `launched`.
 lane() {

@@ -14,7 +14,7 @@ import time
 
 import containers
 import figures
-from gate import outcome, plan, settings as gate_settings, tables, timeline
+from gate import outcome, plan, settings as gate_settings, tables
 from gate.cells import OLTP, OWN, OWN_ROWS, QUIET, RESULTS, Cells, rows_of
 from gate.loads import Loads
 from gate.peers import Contender, NotHere, Peers
@@ -112,7 +112,7 @@ def measure_stream(cells, settings):
 def measure_loads(loads, estimates):
     """With how far the gate's expectations were off since they were looked at last."""
     found = loads.measure()
-    return {**found, "estimate_error": timeline.estimate_error(estimates, loads.estimates())}
+    return {**found, "estimate_error": figures.bucket_quantile(estimates, loads.estimates(), 0.5)}
 
 
 def measure(stack, settings):

@@ -1,10 +1,9 @@
 """What the gate and the satellite did over time, while load or cores changed. Pure.
 
-In:  samples [(seconds, {name: value})], in the order of time; histograms. Out: shares, seconds, ratios; None of what cannot be said.
+In:  samples [(seconds, {name: value})], in the order of time. Out: shares, seconds, ratios; None of what cannot be said.
 Must never: call short what was not seen to end: then it is as long as it was looked at.
 """
 
-import math
 import re
 import statistics
 
@@ -84,36 +83,3 @@ def recovered(samples, changed, settled_from):
 
 def moved(before, after):
     return None if not before or after is None else abs(after / before - 1)
-
-
-# --- the gate's expectations --------------------------------------------------------------------------------------
-
-
-def below(grown, value):
-    """How many values of a histogram were not above this one, by straight lines. grown: [(upper bound, values up to it)]"""
-    floor, count = 0.0, 0.0
-    for bound, upto in grown:
-        if value < bound:
-            return count if math.isinf(bound) else count + (upto - count) * (value - floor) / (bound - floor)
-        floor, count = bound, upto
-    return count
-
-
-def median_error(before, after):
-    """The median of |ratio - 1| of the ratios that a histogram got between two looks."""
-    grown = sorted((bound, count - before.get(bound, 0)) for bound, count in after.items())
-    if not grown or grown[-1][1] <= 0:
-        return None
-    low, high = 0.0, max(bound for bound, _ in grown if not math.isinf(bound))
-    for _ in range(40):
-        error = (low + high) / 2
-        inside = below(grown, 1 + error) - below(grown, max(0.0, 1 - error))
-        low, high = (error, high) if inside < grown[-1][1] / 2 else (low, error)
-    return high
-
-
-def estimate_error(before, after):
-    """before, after: {"error": buckets of |real - expected| / real, "ratio": buckets of real / expected}; the first is preferred."""
-    if after["error"]:
-        return figures.bucket_quantile(before["error"], after["error"], 0.5)
-    return median_error(before["ratio"], after["ratio"])
