@@ -3,12 +3,18 @@
 //! In: environment variables (and the files that `NAME_FILE` points to). Out: a `Config`, or every mistake at once.
 //! Must never: stop at the first mistake, or show a secret.
 
+mod broken;
+mod settings;
+
 use crate::common::classes::Classes;
-use crate::common::consistency::{self, AfterWait, Choice, Level, MasterReads, Policy};
+use crate::common::consistency::{Choice, Policy};
 use crate::common::secret::Password;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::{net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
+
+pub use broken::Broken;
+use settings::Settings;
 
 pub struct Config {
     pub listen: SocketAddr,
@@ -121,45 +127,6 @@ pub struct BackOff {
     pub longest: Duration,
 }
 
-/// What a gate that is broken on purpose leaves out, so that tests can show that they would find it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Broken {
-    /// Any live satellite counts as fresh.
-    Freshness,
-    /// A session's own changes need not be there.
-    OwnChanges,
-    /// What a session saw need not be there.
-    History,
-    /// A bound is not looked at.
-    Bound,
-    /// The reads of a read-only transaction run on their own.
-    Snapshot,
-    /// When the master does not answer, nothing is required of a satellite.
-    Master,
-    /// Of each transaction in the table stream one table is forgotten.
-    Tables,
-    /// Cascades are not followed.
-    ForeignKeys,
-    /// Views are not followed.
-    Views,
-    /// What the table stream has not told of counts as having written nothing.
-    Holes,
-}
-
-#[cfg(feature = "test-break")]
-const BROKEN: [(&str, Broken); 10] = [
-    ("freshness", Broken::Freshness),
-    ("own_changes", Broken::OwnChanges),
-    ("seen", Broken::History),
-    ("bound", Broken::Bound),
-    ("snapshot", Broken::Snapshot),
-    ("master", Broken::Master),
-    ("tables", Broken::Tables),
-    ("fk", Broken::ForeignKeys),
-    ("view", Broken::Views),
-    ("holes", Broken::Holes),
-];
-
 const LOGIN_TIMEOUT_MS: usize = 10_000;
 const CONNECTION_MEMORY: &str = "GATE_CONNECTION_MEMORY_BYTES";
 
@@ -198,236 +165,6 @@ impl FromStr for Address {
     }
 }
 
-/// Reads settings one by one and keeps every mistake.
-struct Settings<'a> {
-    get: &'a dyn Fn(&str) -> Option<String>,
-    mistakes: Vec<String>,
-}
-
-impl Settings<'_> {
-    fn text(&self, name: &str, default: &str) -> String {
-        self.given(name).unwrap_or_else(|| default.to_owned())
-    }
-
-    fn given(&self, name: &str) -> Option<String> {
-        (self.get)(name).filter(|value| !value.is_empty())
-    }
-
-    fn mistake(&mut self, name: &str, what: impl std::fmt::Display) {
-        self.mistakes.push(format!("{name}: {what}"));
-    }
-
-    fn parsed<T: FromStr>(&mut self, name: &str, default: &str, expected: &str) -> Option<T> {
-        let value = self.text(name, default);
-        let parsed = value.trim().parse().ok();
-        if parsed.is_none() {
-            self.mistake(name, format_args!("expected {expected}, got {value:?}"));
-        }
-        parsed
-    }
-
-    fn number(&mut self, name: &str, default: usize, smallest: usize, largest: usize) -> usize {
-        let expected = format!("a whole number from {smallest} to {largest}");
-        match self.parsed::<usize>(name, &default.to_string(), &expected) {
-            Some(value) if (smallest..=largest).contains(&value) => value,
-            Some(value) => {
-                self.mistake(name, format_args!("expected {expected}, got {value}"));
-                default
-            }
-            None => default,
-        }
-    }
-
-    fn running(&mut self, name: &str) -> RunningLimit {
-        let expected = format!("auto, N (found, up to N) or fixed:N, N from 1 to {MOST}");
-        let parsed = self.parsed(name, "auto", &expected);
-        parsed.unwrap_or(RunningLimit::Auto(MOST_RUNNING))
-    }
-
-    fn millis(&mut self, name: &str, default: usize, smallest: usize) -> Duration {
-        Duration::from_millis(self.number(name, default, smallest, 3_600_000) as u64)
-    }
-
-    fn level(&mut self, name: &str, default: &str) -> Level {
-        let text = self.text(name, default);
-        consistency::level(&text).unwrap_or_else(|| {
-            let expected = "expected strong, session, bounded:<ms> or eventual";
-            self.mistake(name, format_args!("{expected}, got {text:?}"));
-            Level::Strong
-        })
-    }
-
-    fn after_wait(&mut self, name: &str, default: &str) -> AfterWait {
-        let text = self.text(name, default);
-        consistency::after_wait(&text).unwrap_or_else(|| {
-            self.mistake(name, format_args!("expected master or error, got {text:?}"));
-            AfterWait::Master
-        })
-    }
-
-    fn master_reads(&mut self, name: &str, default: &str) -> MasterReads {
-        let text = self.text(name, default);
-        consistency::master_reads(&text).unwrap_or_else(|| {
-            let expected = "expected spare, fallback or never";
-            self.mistake(name, format_args!("{expected}, got {text:?}"));
-            MasterReads::Spare
-        })
-    }
-
-    #[cfg(not(feature = "test-break"))]
-    fn broken(&mut self, name: &str) -> Option<Broken> {
-        self.given(name)?;
-        self.mistake(name, "only builds for tests keep fewer promises");
-        None
-    }
-
-    #[cfg(feature = "test-break")]
-    fn broken(&mut self, name: &str) -> Option<Broken> {
-        let text = self.given(name)?;
-        let found = BROKEN.iter().find(|(n, _)| *n == text).map(|(_, b)| *b);
-        if found.is_none() {
-            let known = BROKEN.map(|(n, _)| n).join(", ");
-            self.mistake(name, format_args!("expected one of {known}, got {text:?}"));
-        }
-        found
-    }
-
-    /// `user: consistency=session wait_ms=50; other: after_wait=error`
-    fn users(&mut self, name: &str, classes: &Classes) -> HashMap<String, Choice> {
-        let list = self.text(name, "");
-        let mut users = HashMap::new();
-        for item in list.split(';').map(str::trim).filter(|i| !i.is_empty()) {
-            let Some((user, choice)) = item.split_once(':') else {
-                self.mistake(name, format_args!("{item:?} is not user: choice …"));
-                continue;
-            };
-            let choice = Choice::parse(choice).and_then(|c| c.checked(|name| classes.knows(name)));
-            match choice {
-                Ok(choice) => {
-                    if users.insert(user.trim().to_owned(), choice).is_some() {
-                        self.mistake(name, format_args!("{:?} stands there twice", user.trim()));
-                    }
-                }
-                Err(what) => self.mistake(name, format_args!("{:?}: {what}", user.trim())),
-            }
-        }
-        for (user, class) in classes.users() {
-            users
-                .entry(user.to_owned())
-                .or_default()
-                .class
-                .get_or_insert(class);
-        }
-        users
-    }
-
-    fn classes(&mut self, name: &str) -> Classes {
-        let (classes, mistakes) = Classes::parse(&self.text(name, ""));
-        mistakes.iter().for_each(|what| self.mistake(name, what));
-        classes
-    }
-
-    /// A login that waits must have time left to be looked at.
-    fn back_off(&mut self) -> BackOff {
-        let mut unheard = Settings {
-            get: self.get,
-            mistakes: Vec::new(),
-        };
-        let most = unheard.millis("GATE_LOGIN_TIMEOUT_MS", LOGIN_TIMEOUT_MS, 1) / 2;
-        let shortest = self.millis("GATE_LOGIN_MIN_DELAY_MS", 1000, 1);
-        let longest = self.millis("GATE_LOGIN_MAX_DELAY_MS", 5000, 1);
-        if shortest > longest {
-            self.mistake(
-                "GATE_LOGIN_MIN_DELAY_MS",
-                "is more than GATE_LOGIN_MAX_DELAY_MS",
-            );
-        }
-        BackOff {
-            failures: self.number("GATE_LOGIN_FAILURES", 3, 0, 1_000_000) as u32,
-            shortest,
-            longest: longest.min(most),
-        }
-    }
-
-    fn listen(&mut self, name: &str, default: &str) -> SocketAddr {
-        let parsed = self.parsed(name, default, "an address and port like 0.0.0.0:6034");
-        parsed.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)))
-    }
-
-    fn addresses(&mut self, name: &str, default: &str) -> Vec<Address> {
-        let list = (self.get)(name).unwrap_or_else(|| default.to_owned());
-        let mut addresses: Vec<Address> = Vec::new();
-        for item in list
-            .split(',')
-            .map(str::trim)
-            .filter(|item| !item.is_empty())
-        {
-            match item.parse::<Address>() {
-                Ok(address) if addresses.contains(&address) => {
-                    self.mistake(name, format_args!("{address} stands there twice"));
-                }
-                Ok(address) => addresses.push(address),
-                Err(what) => self.mistake(name, format_args!("{item:?} is {what}")),
-            }
-        }
-        addresses
-    }
-
-    fn address(&mut self, name: &str) -> Option<Address> {
-        let text = self.given(name)?;
-        let parsed = text.trim().parse();
-        if let Err(what) = &parsed {
-            self.mistake(name, format_args!("{text:?} is {what}"));
-        }
-        parsed.ok()
-    }
-
-    fn optional_secret(&mut self, name: &str) -> Option<Password> {
-        let is_given = self.given(name).is_some() || self.given(&format!("{name}_FILE")).is_some();
-        is_given.then(|| self.secret(name))
-    }
-
-    fn secret(&mut self, name: &str) -> Password {
-        let file_name = format!("{name}_FILE");
-        let secret = match (self.given(name), self.given(&file_name)) {
-            (Some(_), Some(_)) => Err(format!("both it and {file_name} are set")),
-            (Some(value), None) => Ok(value),
-            (None, Some(path)) => read_secret(&path),
-            (None, None) => Err(format!("neither it nor {file_name} is set")),
-        };
-        if let Err(what) = &secret {
-            self.mistake(name, what);
-        }
-        Password::new(secret.unwrap_or_default().into_bytes())
-    }
-
-    fn tls_files(&mut self) -> Option<(PathBuf, PathBuf)> {
-        let (cert, key) = ("GATE_TLS_CERT_FILE", "GATE_TLS_KEY_FILE");
-        match (self.given(cert), self.given(key)) {
-            (Some(cert), Some(key)) => Some((cert.into(), key.into())),
-            (None, None) => None,
-            (Some(_), None) => {
-                self.mistake(key, format_args!("must be set because {cert} is"));
-                None
-            }
-            (None, Some(_)) => {
-                self.mistake(cert, format_args!("must be set because {key} is"));
-                None
-            }
-        }
-    }
-}
-
-fn read_secret(path: &str) -> Result<String, String> {
-    let text = std::fs::read_to_string(path).map_err(|e| format!("file {path}: {e}"))?;
-    let secret = text.trim_end_matches(['\r', '\n']).to_owned();
-    if secret.is_empty() {
-        Err(format!("file {path} is empty"))
-    } else {
-        Ok(secret)
-    }
-}
-
 impl Config {
     pub fn from_environment() -> Result<Self, Vec<String>> {
         Self::read(&|name| std::env::var(name).ok())
@@ -446,7 +183,7 @@ impl Config {
             proxy_listen: s.listen("GATE_PROXY_LISTEN", "0.0.0.0:6035"),
             proxy_socket: s.given("GATE_PROXY_SOCKET").map(PathBuf::from),
             handover: s.given("GATE_HANDOVER").map(PathBuf::from),
-            master: master(&mut s),
+            master: s.master("GATE_MASTER"),
             satellites: s.addresses("GATE_SATELLITES", "satellite-1:3306,satellite-2:3306"),
             table_stream: s.address("GATE_TABLE_STREAM"),
             sockets: s.given("GATE_SOCKETS").map(PathBuf::from),
@@ -526,14 +263,6 @@ impl Config {
     }
 }
 
-fn master(s: &mut Settings<'_>) -> Address {
-    let parsed = s.parsed("GATE_MASTER", "master:3306", "a host:port");
-    parsed.unwrap_or_else(|| Address {
-        host: String::new(),
-        port: 0,
-    })
-}
-
 fn default_workers() -> usize {
     std::thread::available_parallelism().map_or(2, usize::from)
 }
@@ -541,6 +270,7 @@ fn default_workers() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::common::consistency::{AfterWait, Level};
 
     fn read(settings: &[(&str, &str)]) -> Result<Config, Vec<String>> {
         let find = |name: &str| {
