@@ -50,6 +50,11 @@ def where(stack, cursor, *statements, times=10):
     return {server["name"] for server in stack.servers() if server["reads"] > before[server["name"]]}
 
 
+def only_other(found):
+    """The satellite of no class; for a moment the master may be expected to answer sooner."""
+    return OTHER in found and found <= {OTHER, "master"}
+
+
 @pytest.fixture
 def cursor(stack, classes):
     with contextlib.closing(stack.gate_connect()) as connection, connection.cursor() as cursor:
@@ -58,27 +63,27 @@ def cursor(stack, classes):
 
 def test_reads_of_a_class_go_to_its_satellites_and_others_avoid_them(stack, cursor):
     plain = ("SELECT COUNT(*) FROM items", None)
-    assert where(stack, cursor, plain) == {OTHER}
+    assert only_other(where(stack, cursor, plain))
     hinted = ("SELECT /* multimed: class=reports */ COUNT(*) FROM items", None)
     assert where(stack, cursor, hinted) == {BOUND}
     assert where(stack, cursor, (SHAPED, (7,))) == {BOUND}, "by its shape"
     cursor.execute("SET @multimed_class = 'reports'")
     assert where(stack, cursor, plain) == {BOUND}
-    assert where(stack, cursor, ("SELECT /* multimed: class=none */ COUNT(*) FROM items", None)) == {OTHER}
+    assert only_other(where(stack, cursor, ("SELECT /* multimed: class=none */ COUNT(*) FROM items", None)))
     assert where(stack, cursor, ("START TRANSACTION READ ONLY", None), plain, ("COMMIT", None)) == {BOUND}
     cursor.execute("SET @multimed_class = NULL")
-    assert where(stack, cursor, plain) == {OTHER}
+    assert only_other(where(stack, cursor, plain))
 
 
 def test_a_class_that_is_none_is_an_error_and_nothing_else_changes(stack, cursor):
     with pytest.raises(Exception, match="reprots"):
         cursor.execute("SELECT /* multimed: class=reprots */ 1 FROM items")
-    assert where(stack, cursor, ("SELECT COUNT(*) FROM items", None)) == {OTHER}
+    assert only_other(where(stack, cursor, ("SELECT COUNT(*) FROM items", None)))
 
 
 def test_without_its_satellites_a_read_goes_as_any_other_or_has_an_error(stack, cursor, undrained):
     gate("drain", BOUND)
-    assert where(stack, cursor, ("SELECT /* multimed: class=reports */ COUNT(*) FROM items", None)) == {OTHER}
+    assert only_other(where(stack, cursor, ("SELECT /* multimed: class=reports */ COUNT(*) FROM items", None)))
     with pytest.raises(Exception, match="exports"):
         cursor.execute("SELECT /* multimed: class=exports */ COUNT(*) FROM items")
     gate("undrain", BOUND)

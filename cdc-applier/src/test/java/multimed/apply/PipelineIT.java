@@ -155,7 +155,7 @@ class PipelineIT {
         ApplyFailure failure = assertThrows(ApplyFailure.class, pipeline::drain);
         assertTrue(failure.getMessage().contains("key=id=99 expected=1 found=0"), failure.getMessage());
         assertEquals(gtid(11), pipeline.failedAt().toString());
-        assertTrue(pipeline.hasEnded());
+        Docker.await("the listener is told", 30, pipeline::hasEnded);
         pipeline.close();
         assertEquals(gtid(1) + "-10", satellite.text("SELECT @@global.gtid_executed"));
         assertEquals("10", satellite.text("SELECT COUNT(*) FROM app.journal"));
