@@ -6,7 +6,7 @@
 //! - what it should be is found by small trials (`trial`): the lowest limit with which as much gets done;
 //! - a satellite that falls behind gets fewer reads (`giving_way`).
 //!
-//! While no read waits for its turn nothing moves: an idle server's limit would mean nothing.
+//! While no read waits for its turn only the last one moves the limit: an idle server's limit would mean nothing.
 //! Must never: count a wait for freshness, a turn, a connection or the client, or leave fewer turns than two.
 
 mod giving_way;
@@ -33,8 +33,9 @@ const MOST_CHANGE: f64 = 1.5;
 const PART: f64 = 0.25;
 /// How much of the windows before still counts.
 const FADES: f64 = 0.7;
-/// The server is asked where it is so often while reads wait for their turn.
+/// The server is asked where it is so often while reads wait for their turn, and while they only share it.
 const LOOKS: Duration = Duration::from_millis(12);
+const SELDOM_LOOKS: Duration = Duration::from_millis(50);
 
 /// A read that ended.
 pub struct Ended {
@@ -44,6 +45,8 @@ pub struct Ended {
     pub took: Duration,
     /// Others wait for their turn.
     pub waited: bool,
+    /// How many had their turn, it among them.
+    pub running: usize,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -71,6 +74,8 @@ struct Window {
     began: Instant,
     reads: u32,
     waited: u32,
+    /// At the same time.
+    running: usize,
 }
 
 impl AutoLimit {
@@ -105,6 +110,7 @@ impl AutoLimit {
         self.work.add(read.shape, read.took);
         self.window.reads += 1;
         self.window.waited += u32::from(read.waited);
+        self.window.running = self.window.running.max(read.running);
         let mut wanted = Wanted::default();
         if self.window.is_over(now) {
             self.close_window(now);
@@ -112,12 +118,19 @@ impl AutoLimit {
             wanted.limit = (limit != self.told).then_some(limit);
             self.told = limit;
         }
-        let since = self.looked.map(|at| now.saturating_duration_since(at));
-        if read.waited && since.is_none_or(|s| s >= LOOKS) {
-            self.looked = Some(now);
-            wanted.look = true;
-        }
+        wanted.look = self.looks(read, now);
         wanted
+    }
+
+    fn looks(&mut self, read: &Ended, now: Instant) -> bool {
+        let often = if read.waited { LOOKS } else { SELDOM_LOOKS };
+        let since = self.looked.map(|at| now.saturating_duration_since(at));
+        let is_busy = read.waited || read.running as f64 > LEAST;
+        let looks = is_busy && since.is_none_or(|s| s >= often);
+        if looks {
+            self.looked = Some(now);
+        }
+        looks
     }
 
     fn whole(&self) -> usize {
@@ -128,8 +141,13 @@ impl AutoLimit {
         let seconds = now.saturating_duration_since(self.window.began);
         let done = self.work.close(seconds.as_secs_f64());
         let waited = self.window.has_waited();
+        let in_use = match waited {
+            true => self.limit,
+            false => self.limit.min(self.window.running as f64),
+        };
         self.window = Window::new(now);
-        if let Some(less) = self.giving_way.step(waited, self.limit, now) {
+        let is_busy = waited || in_use > LEAST;
+        if let Some(less) = self.giving_way.step(is_busy, in_use, now) {
             self.trials.forget();
             return self.set(less);
         }
@@ -173,6 +191,7 @@ impl Window {
             began,
             reads: 0,
             waited: 0,
+            running: 0,
         }
     }
 

@@ -93,6 +93,7 @@ impl FoundLimit {
             shape,
             took,
             waited: self.turns.is_full(),
+            running: self.turns.in_use() + 1,
         };
         let mut rule = lock(&self.rule);
         if rule.fixed.is_some() {

@@ -55,6 +55,10 @@ impl Turns {
         self.all.is_full() || self.heavy.queued() > 0
     }
 
+    pub fn in_use(&self) -> usize {
+        self.limit().saturating_sub(self.all.free())
+    }
+
     /// One more heavy query would run at once, beside so many statements, so many of them heavy.
     pub fn has_heavy_room(&self, running: usize, heavy: usize) -> bool {
         let limit = self.limit();

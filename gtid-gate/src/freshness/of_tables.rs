@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a read waits at most for the table stream to tell of what the master has: commits are told of within a
-/// millisecond or two, on a busy machine later.
+/// millisecond or two, on a busy machine later. Where satellites are so far behind that only the stream can help, it waits
+/// as long as it may.
 const STREAM_WAIT: Duration = Duration::from_millis(30);
 /// How often it looks meanwhile whether replication was quicker.
 const LOOK: Duration = Duration::from_millis(2);
@@ -24,18 +25,17 @@ impl Gate {
             return need;
         };
         self.table_writes.look_at(&master);
-        let until = Instant::now() + STREAM_WAIT.min(read.policy.wait);
-        let mut waited = false;
+        let began = Instant::now();
+        let mut patience = None;
         loop {
             let more = self.table_writes.more();
             let sets = need.master.iter().map(|m| &m.executed);
             let sets = sets.chain(need.seen_sets());
-            let (answer, left) = (
-                self.table_writes.needs(tables, sets),
-                until.saturating_duration_since(Instant::now()),
-            );
+            let answer = self.table_writes.needs(tables, sets);
             let in_time = !matches!(answer, Answer::Behind);
-            if waited && (in_time || left.is_zero()) {
+            let most = patience.unwrap_or(STREAM_WAIT.min(read.policy.wait));
+            let left = most.saturating_sub(began.elapsed());
+            if patience.is_some() && (in_time || left.is_zero()) {
                 let outcome = if in_time { "told" } else { "gave_up" };
                 if !in_time {
                     self.table_writes.waited_in_vain();
@@ -47,12 +47,20 @@ impl Gate {
                 Answer::Behind if !left.is_zero() => {}
                 _ => return need,
             }
-            waited = true;
+            patience.get_or_insert_with(|| self.patience(&need, read));
             let _ = tokio::time::timeout(left.min(LOOK), more).await;
             // Replication may have been quicker.
             if self.is_met(&need, read) {
                 return need;
             }
+        }
+    }
+
+    /// How long it is worth waiting for the stream: the rest of the time is for satellites, if they can become fresh in it.
+    fn patience(&self, need: &Need, read: Request<'_>) -> Duration {
+        match self.can_become_fresh(need, read) {
+            true => STREAM_WAIT.min(read.policy.wait),
+            false => read.policy.wait,
         }
     }
 

@@ -51,7 +51,7 @@ impl Gate {
     }
 
     /// Whether some satellite may have what is needed before the wait is over.
-    fn can_become_fresh(&self, need: &Need, read: Request<'_>) -> bool {
+    pub(super) fn can_become_fresh(&self, need: &Need, read: Request<'_>) -> bool {
         let (now, wait) = (Instant::now(), read.policy.wait);
         wait.is_zero()
             || usable(&self.servers.satellites(), read).any(|server| {

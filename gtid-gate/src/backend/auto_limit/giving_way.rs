@@ -1,4 +1,4 @@
-//! Reads give way to replication: when a satellite falls behind while reads use all its turns, they get fewer. Pure.
+//! Reads give way to replication: when a satellite falls behind while several reads run, they get fewer turns than that. Pure.
 //!
 //! In: how far behind the satellite was found to be. Out: a lower limit, or none. While giving way does not help, because the
 //! lag has other reasons (capture or the applier stands still, the log is slow), it rests.
@@ -82,8 +82,9 @@ impl GivingWay {
         self.below
     }
 
-    /// The end of a window. `waited`: reads waited for their turn all the time. Out: what `limit` becomes, if reads give way.
-    pub fn step(&mut self, waited: bool, limit: f64, now: Instant) -> Option<f64> {
+    /// The end of a window. `is_busy`: there are reads that can give way. `limit`: the turns that were in use. Out: how many there are
+    /// to be, if reads give way.
+    pub fn step(&mut self, is_busy: bool, limit: f64, now: Instant) -> Option<f64> {
         let known = self
             .seen
             .is_some_and(|at| now.saturating_duration_since(at) < EXPIRY);
@@ -97,7 +98,7 @@ impl GivingWay {
             self.state = State::Calm;
             return None;
         }
-        if !waited {
+        if !is_busy {
             return None;
         }
         self.state = match self.state {
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_long_ago_or_while_nobody_waited_is_no_reason() {
+    fn what_was_seen_long_ago_or_on_an_idle_satellite_is_no_reason() {
         let (mut giving, now) = (GivingWay::default(), Instant::now());
         giving.lags(Duration::from_secs(1), now);
         assert_eq!(giving.step(true, 8.0, now + EXPIRY), None);

@@ -157,6 +157,7 @@ fn nothing_moves_while_nobody_waits() {
             shape: 1,
             took,
             waited: false,
+            running: 2,
         };
         assert_eq!(auto.ended(&ended, now), Wanted::default());
     }
@@ -184,10 +185,35 @@ fn whose_reads_wait_the_server_is_asked_where_it_is() {
             shape: 1,
             took: Duration::from_millis(1),
             waited: true,
+            running: 4,
         };
         looks += u32::from(auto.ended(&ended, now).look);
     }
     assert!((80..=90).contains(&looks), "{looks}");
+}
+
+#[test]
+fn a_satellite_that_falls_behind_gets_fewer_reads_though_nobody_waits() {
+    let (mut now, mut looks) = (Instant::now(), 0);
+    let mut auto = AutoLimit::new(MOST, now);
+    let mut least = usize::MAX;
+    for _ in 0..1000 {
+        now += Duration::from_millis(1);
+        let ended = Ended {
+            shape: 1,
+            took: Duration::from_millis(3),
+            waited: false,
+            running: 3,
+        };
+        let wanted = auto.ended(&ended, now);
+        if wanted.look {
+            looks += 1;
+            auto.lags(Duration::from_millis(200), now);
+        }
+        least = wanted.limit.unwrap_or(least).min(least);
+    }
+    assert_eq!(least, 2);
+    assert!((15..=20).contains(&looks), "{looks}");
 }
 
 proptest! {

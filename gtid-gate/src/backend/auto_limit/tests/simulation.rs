@@ -324,6 +324,7 @@ impl Satellite {
                 shape: read.shape as u64,
                 took: Duration::from_secs_f64(self.now - read.began),
                 waited,
+                running: self.in_turn + 1,
             };
             if auto.ended(&ended, now).look && phase.writes.0 > 0.0 {
                 auto.lags(Duration::from_secs_f64(lag), now);
