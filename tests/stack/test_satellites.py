@@ -30,6 +30,25 @@ def test_has_no_binlog_and_lives_in_memory(stack):
         assert "tmpfs" in mounts
 
 
+def test_the_appliers_threads_go_before_those_of_readers(stack, wait_for):
+    """By the scheduler's priority, proc(5): the nice value is the 19th field of stat, the 17th behind the command's name."""
+    threads = "SELECT thread_os_id FROM performance_schema.threads WHERE processlist_user = 'multimed_applier'"
+    cat = "cat /proc/[0-9]*/task/{}/stat"
+
+    def nice(service, thread):
+        stat = stack.compose("exec", "-T", service, "sh", "-c", cat.format(thread)).stdout
+        return int(stat.rpartition(")")[2].split()[16])
+
+    def all_go_first():
+        of_appliers = [(service, thread) for service in stack.satellites for (thread,) in stack.sql(service, threads)]
+        return len(of_appliers) >= len(stack.satellites) and all(nice(*each) == -20 for each in of_appliers)
+
+    wait_for(all_go_first, 30, "the appliers' threads go first")
+    service = stack.satellites[0]
+    others = "SELECT thread_os_id FROM performance_schema.threads WHERE name = 'thread/sql/main'"
+    assert [nice(service, thread) for (thread,) in stack.sql(service, others)] == [0]
+
+
 def test_is_read_only_and_has_no_triggers_and_no_events(stack):
     for service in stack.satellites:
         assert stack.sql(service, "SELECT @@global.read_only, @@global.event_scheduler") == [(1, "OFF")]

@@ -15,7 +15,7 @@ TARGETS = (
     ("own_session_p50_ms", "own write, then read, session, p50, ms", 1.0, False),
     ("own_session_p99_ms", "the same, p99, ms", 5.0, False),
     ("burst.within_2s", "burst of writes: the master's share of reads from 2 s on", 0.01, False),
-    ("burst.back_s", "burst of writes: seconds after it until half the share is back", 10, False),
+    ("burst.back_s", "burst of writes: seconds after it until the master has half as much to spare as before", 10, False),
     ("limits.throughput_ratio", "throughput, auto / best fixed limit, worst core count", 0.9, True),
     ("limits.p99_ratio", "p99, auto / the fixed limit of the best throughput, worst core count", 1.2, False),
     ("limits.recovered_s", "half the cores: seconds until throughput and limit have settled", 10, False),
@@ -91,7 +91,7 @@ def burst_table(found):
     rows.append(("  answered by the master %", *(percent(found.get(name)) for name in ("before", "within_2s", "after"))))
     rows.append(("  from what it had to spare %", "", percent(found.get("spare")), ""))
     rows.append(("  because no satellite could %", "", percent(found.get("fallbacks")), ""))
-    rows.append(("  s until under 1 %, until half of before is back", "", *(figures.shown(found.get(n), 1) for n in ("falls_s", "back_s"))))
+    rows.append(("  s until under 1 %, until half as much to spare as before", "", *(figures.shown(found.get(n), 1) for n in ("falls_s", "back_s"))))
     return figures.columns(rows)
 
 

@@ -19,6 +19,7 @@ SAMPLED = {
     "reads": READS,
     "master": f'{READS}{{server="master"}}',
     "spare": "gtid_gate_spare_reads_total",
+    "offered": "gtid_gate_spare_share",
     "fallbacks": "gtid_gate_fallbacks_total",
     "limit": 'gtid_gate_server_limit{server="satellite-1"}',
 }

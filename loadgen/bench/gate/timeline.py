@@ -40,13 +40,14 @@ def steps(samples):
 
 
 def burst(samples, begin, end):
-    """{before, within_2s: the master's share of the reads before, and from 2 s of the burst on; falls_s, back_s: seconds until it is
-    little, and until it is half of before again; spare, fallback: shares of the reads during the burst}"""
-    before = share(samples, samples[0][0], begin)
+    """{before, within_2s: the master's share of the reads before, and from 2 s of the burst on; falls_s: seconds until it is little;
+    back_s: until it has half as much to spare for reads as before; spare, fallback: shares of the reads during the burst}"""
+    offered = [(time, values["offered"]) for time, values in samples]
+    half = (mean(offered, samples[0][0], begin) or 0) / 2
     falls = [late for early, late in steps(samples) if begin <= early < end and (share(samples, early, late) or 0) < LITTLE]
-    back = [late for early, late in steps(samples) if early >= end and (share(samples, early, late) or 0) >= (before or 0) / 2]
+    back = [time for time, value in offered if time >= end and value >= half]
     return {
-        "before": before,
+        "before": share(samples, samples[0][0], begin),
         "within_2s": share(samples, begin + 2, end),
         "falls_s": (falls[0] if falls else end) - begin,
         "back_s": (back[0] if back else samples[-1][0]) - end,
