@@ -51,7 +51,7 @@ def count_junit(directories):
         counted[1 if bad is not None else 2 if skipped else 0] += 1
         if bad is not None:
             message = " ".join((bad.get("message") or "").split())[:200]
-            names.append(f"{case.get('classname')}: {case.get('name')}: {message}")
+            names.append(": ".join(filter(None, (case.get("classname"), case.get("name"), message))))
     return sum(counted) > 0 and tuple(counted), names
 
 

@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 /// Each uses only those before it, as `lib.rs` says.
 const ORDER: &[&str] = &[
     "common",
+    "ops/config/values",
+    "ops/config/settings",
+    "ops/config/broken",
     "ops/config",
     "ops/metrics",
     "gtid",

@@ -58,7 +58,7 @@ class Plan(unittest.TestCase):
 
     def test_both_gates_in_turn(self):
         self.assertEqual(
-            plan.light_steps(good(BENCH_ROUNDS="2")), [("separated", 20), ("unseparated", 0), ("unseparated", 0), ("separated", 20)]
+            plan.light_steps(good(BENCH_ROUNDS="2")), [("separated", 5), ("unseparated", 0), ("unseparated", 0), ("separated", 5)]
         )
 
     def test_satellites_apart_have_a_core_each_as_far_as_there_are_any(self):
@@ -113,7 +113,7 @@ class Measured(unittest.TestCase):
 
     def test_gates_change_in_turn_and_light_reads_alone_are_measured_once_a_round(self):
         found = parts.light(self.up, good(BENCH_ROUNDS="2"), self)
-        self.assertEqual(self.said, [20, 0, 20])
+        self.assertEqual(self.said, [5, 0, 5])
         self.assertEqual({name: len(each) for name, each in found.items()}, {"alone": 2, "separated": 2, "unseparated": 2})
         self.assertEqual([cell.heavy for cell, _ in self.cells], [0, 2, 2, 2, 0, 2])
 

@@ -24,7 +24,7 @@ GOOD = {
     "BENCH_LIGHT_CLIENTS": "16",
     "BENCH_LIGHT_MASTER_READS": "fallback",
     "BENCH_HEAVY_CLIENTS": "2",
-    "BENCH_HEAVY_MS": "20",
+    "BENCH_HEAVY_MS": "5",
     "BENCH_OWN_INDEXES": "order_line(ol_i_id,ol_qty)",
     "BENCH_ITEMS": "1000",
     "BENCH_EBS": "10",

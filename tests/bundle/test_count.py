@@ -31,9 +31,10 @@ def test_go_counts_tests_and_not_their_subtests(counted):
 
 
 def test_junit_reports(counted):
-    xml = """<testsuites><testsuite><testcase classname="A" name="good"/><testcase classname="A" name="bad"><failure/></testcase>
+    xml = """<testsuites><testsuite><testcase classname="A" name="good"/><testcase classname="A" name="bad"><failure message="it was
+            not good"/></testcase>
         <testcase classname="A" name="broken"><error/></testcase><testcase classname="A" name="not here"><skipped/></testcase></testsuite></testsuites>"""
-    assert counted("junit", 1, "", {"x.xml": xml}) == ((1, 2, 1), ["A: bad", "A: broken"])
+    assert counted("junit", 1, "", {"x.xml": xml}) == ((1, 2, 1), ["A: bad: it was not good", "A: broken"])
 
 
 def test_a_closing_line(counted):

@@ -91,7 +91,9 @@ def burst_table(found):
     rows.append(("  answered by the master %", *(percent(found.get(name)) for name in ("before", "within_2s", "after"))))
     rows.append(("  from what it had to spare %", "", percent(found.get("spare")), ""))
     rows.append(("  because no satellite could %", "", percent(found.get("fallbacks")), ""))
-    rows.append(("  s until under 1 %, until half as much to spare as before", "", *(figures.shown(found.get(n), 1) for n in ("falls_s", "back_s"))))
+    rows.append(
+        ("  s until under 1 %, until half as much to spare as before", "", *(figures.shown(found.get(n), 1) for n in ("falls_s", "back_s")))
+    )
     return figures.columns(rows)
 
 

@@ -3,7 +3,7 @@
 //! In: names, defaults and bounds. Out: values, and every mistake, in words.
 //! Must never: stop at the first mistake, or show a secret.
 
-use super::{Address, BackOff, LOGIN_TIMEOUT_MS, MOST, MOST_RUNNING, RunningLimit};
+use super::values::{Address, BackOff, LOGIN_TIMEOUT_MS, MOST, MOST_RUNNING, RunningLimit};
 use crate::common::classes::Classes;
 use crate::common::consistency::{self, AfterWait, Choice, Level, MasterReads};
 use crate::common::secret::Password;
