@@ -144,11 +144,12 @@ make_missing() {
   done <<< "$states"
 }
 
-# keep_own_indexes: makes again what the applier had to drop, and those of tables that come later, until this mysqld ends.
+# keep_own_indexes: makes again what the applier had to drop, and those of tables that come later, until this mysqld ends. Then its
+# connection is lost or, a moment later, its account is gone.
 keep_own_indexes() {
   ((${#own_lines[@]} > 0)) || return 0
   while sleep "$own_pause" && kill -0 "$mysqld_pid" 2> /dev/null; do
-    make_missing 2> >(grep -v '^ERROR 20' >&2) || true
+    make_missing 2> >(grep -v '^ERROR \(20\|1045\)' >&2) || true
   done
 }
 
