@@ -65,11 +65,17 @@ def reads(stack):
     def counted():
         return {server["name"]: server["reads"] for server in stack.servers()}
 
+    def settled():
+        """A read is counted a moment after the client has its answer."""
+        looks = []
+        stack.wait_for(lambda: looks.append(counted()) or looks[-3:] == 3 * looks[-1:], 10, "the counts to stand still")
+        return looks[-1]
+
     def during(action):
         # Who answers is asked here, not how fast replay is.
         stack.await_satellites()
-        before = counted()
+        before = settled()
         action()
-        return {name: count - before[name] for name, count in counted().items() if count != before[name]}
+        return {name: count - before[name] for name, count in settled().items() if count != before[name]}
 
     return during

@@ -60,7 +60,8 @@ impl Session {
     pub(super) async fn commands(&mut self) -> Fault {
         loop {
             let outcome = match self.next_command().await {
-                Ok(request) => self.command(request).await,
+                // Large, and most sessions are idle: it takes memory only while there is a command.
+                Ok(request) => Box::pin(self.command(request)).await,
                 Err(fault) => return fault,
             };
             let outcome = self.end_if_unread(outcome);

@@ -55,15 +55,6 @@ impl Session {
         work: &mut Work,
         opening: &[String],
     ) -> Result<Answer, Fault> {
-        // Large, and most sessions are idle: it takes memory only while there is a read.
-        Box::pin(self.read_somewhere(work, opening)).await
-    }
-
-    async fn read_somewhere(
-        &mut self,
-        work: &mut Work,
-        opening: &[String],
-    ) -> Result<Answer, Fault> {
         self.state.opening.clear();
         let (arrived, mut failed) = (Instant::now(), Vec::new());
         let names = self.names.clone();
