@@ -31,6 +31,12 @@ remove() {
   }
 }
 
+# keep_logs: what the services said, for whoever wants to know why a run has failed; the stack is gone by then.
+keep_logs() {
+  docker compose --profile '*' logs --no-color > "$bench_state/services.log" 2>&1 || return 0
+  say "what the services said: ${bench_state#"$root"/}/services.log"
+}
+
 # remove_remains: of an earlier run that was kept, or killed.
 remove_remains() {
   [[ -n $(docker ps -aq --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME") || -d $SECRETS_DIR ]] || return 0
@@ -52,6 +58,7 @@ finish() {
   }
   # They hold passwords.
   rm -f "$bench_state"/*.cnf
+  ((status == 0)) || keep_logs
   if [[ -n ${BENCH_KEEP:-} ]]; then
     say 'the stack stays (BENCH_KEEP)'
   else
