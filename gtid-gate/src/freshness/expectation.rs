@@ -79,11 +79,15 @@ impl Gate {
         usual * server.times.slowdown(beside(server), now)
     }
 
-    /// What the read usually takes on the quickest satellite, if nothing slows that down.
+    /// What the read usually takes on the quickest satellite, if nothing slows that down. What was usual under load is more than what it
+    /// takes without: there the satellite is quicker than usual.
     fn usual(&self, read: Request<'_>, now: Instant) -> Option<Duration> {
         let satellites = self.servers.satellites();
-        let times = usable(&satellites, read).filter_map(|s| s.times.known(read.shape, now));
-        times.map(|known| known.time).min()
+        let times = usable(&satellites, read).filter_map(|server| {
+            let usual = server.times.known(read.shape, now)?.time;
+            Some(usual.mul_f64(server.times.slowdown(0, now).min(1.0)))
+        });
+        times.min()
     }
 
     /// What it would take on the satellite that should answer soonest, were it fresh.
