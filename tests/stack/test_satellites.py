@@ -93,6 +93,26 @@ def rebuilt(stack, service, before):
     stack.await_satellites(deadline_s=90)
 
 
+def followed(stack, service):
+    """The incarnation that the satellite's applier said last that it applies to."""
+    found = re.findall(r"event=applying incarnation=(\S+)", stack.logs(service.replace("satellite", "applier")))
+    return found[-1] if found else None
+
+
+@pytest.mark.fault
+def test_appliers_stay_with_their_own_satellites_when_addresses_change_hands(stack, wait_for):
+    """Docker gives free addresses in the order of the starts. The JVM would remember an address for 30 s."""
+    addresses = [containers.address(service) for service in stack.satellites]
+    stack.compose("stop", "--timeout", "2", *stack.satellites)
+    for _, service in sorted(zip(addresses, stack.satellites), reverse=True):
+        stack.compose("start", service)
+    for service in stack.satellites:
+        wait_for(
+            lambda s=service: [(followed(stack, s),)] == stack.sql(s, "SELECT @@global.report_host"), 90, f"an applier to follow {service}"
+        )
+    stack.await_satellites()
+
+
 @pytest.mark.fault
 @pytest.mark.parametrize("how", ["mysqld", "container"])
 def test_comes_back_by_itself_when_killed_under_load(stack, load, how):
