@@ -107,7 +107,7 @@ guard() {
       kill -KILL "$mysqld_pid"
       return
     fi
-    [[ $threads == "$first" ]] || go_first "$threads"
+    [[ $threads == "$first" ]] || go_first "$threads" "$first"
     first=$threads
     sleep 2
   done
@@ -117,16 +117,22 @@ guard() {
 applier_threads="SELECT GROUP_CONCAT(thread_os_id ORDER BY thread_os_id SEPARATOR ' ') FROM performance_schema.threads
   WHERE processlist_user = 'multimed_applier'"
 
-# go_first THREADS: the scheduler prefers them. Readers that use all cores would otherwise leave the applier its share among them: one in
-# 65, beside 64 readers.
+# go_first THREADS OTHERS: the scheduler prefers these, and no longer those of the others that are not among them: mysqld gives a thread whose
+# session has ended to the next client. Readers that use all cores would leave the applier its share among them: one in 65, beside 64 readers.
 go_first() {
-  local threads error
-  [[ $1 != NULL ]] || return 0
-  read -r -a threads <<< "$1"
+  local thread threads=() back=() error
+  for thread in ${1/NULL/}; do threads+=("$thread"); done
+  for thread in ${2/NULL/}; do [[ " $1 " == *" $thread "* ]] || back+=("$thread"); done
   # One of them may just have ended.
-  error=$(LC_ALL=C renice -n -20 -p "${threads[@]}" 2>&1 > /dev/null | grep -v 'No such process' | head -n 1) || return 0
-  [[ -n ${refused:-} ]] || log warn "event=priority-refused reason=\"$error\" consequence=\"under many reads replication is late\" need=SYS_NICE"
-  refused=1
+  error=$({
+    export LC_ALL=C
+    ((${#back[@]} == 0)) || renice -n 0 -p "${back[@]}"
+    ((${#threads[@]} == 0)) || renice -n -20 -p "${threads[@]}"
+  } 2>&1 > /dev/null | grep -v 'No such process' | head -n 1) || true
+  if [[ -n $error && -z ${refused:-} ]]; then
+    log warn "event=priority-refused reason=\"$error\" consequence=\"under many reads replication is late\" need=SYS_NICE"
+    refused=1
+  fi
 }
 
 stop() {
