@@ -85,6 +85,12 @@ def per_thousand(seconds, transactions):
     return None if seconds is None or not transactions else 1000 * seconds / transactions
 
 
+def raw_share(before, after):
+    """Which share of the records between two looks went into the log as binlog events. before, after: (raw, all)."""
+    grown = after[1] - before[1]
+    return (after[0] - before[0]) / grown if grown > 0 else None
+
+
 def over_runs(runs):
     """The median of each figure over runs: a list of (nested) dictionaries of the same shape becomes one such."""
     keys = dict.fromkeys(key for run in runs for key in run)
@@ -109,10 +115,29 @@ def load_ratio(loads, names):
     return lowest(ratio(loads[name]["ours"].get("drain"), loads[name]["native"].get("drain")) for name in names if name in loads)
 
 
-def result(lag, loads, idle_cores):
+def steady_ratio(loads, names):
+    """Ours / native of what master and follower get done on the same cores; of several loads the worst for us."""
+    return lowest(ratio(loads[name]["ours"].get("steady"), loads[name]["native"].get("steady")) for name in names if name in loads)
+
+
+def cpu_ratio(lag, rate):
+    cpu = lag.get(rate, {"cpu": {}})["cpu"]
+    return ratio(cpu.get("ours"), cpu.get("native"))
+
+
+def per_extra(further, number):
+    """CPU of one of the satellites beyond the first, if there are so many, against a replica's. further: {satellites: {ours, native}}"""
+    if number < 2 or 1 not in further:
+        return None
+    more = further[number]["ours"] - further[1]["ours"]
+    return ratio(more / (number - 1), further[number]["native"])
+
+
+def result(lag, loads, idle_cores, cold=None, further=None):
     """The last line's content. lag: {rate: {ours, native: quantiles, cpu: …}}; loads: {name: {ours, native: {drain, …}}}"""
     at = lag.get(LAG_RATE, {"ours": {}, "native": {}, "cpu": {}})
     ours, native = at["ours"], at["native"]
+    cold, further = cold or {}, further or {}
     return {
         "lag": {
             "p50_ms": rounded(ours.get("p50")),
@@ -122,7 +147,11 @@ def result(lag, loads, idle_cores):
         },
         "tx_per_s_ratio": rounded(load_ratio(loads, TRANSACTION_LOADS)),
         "rows_per_s_ratio": rounded(load_ratio(loads, ROW_LOADS)),
-        "cpu_ratio": rounded(ratio(at["cpu"].get("ours"), at["cpu"].get("native"))),
+        "cpu_ratio": rounded(cpu_ratio(lag, LAG_RATE)),
+        "cpu_ratio_1000": rounded(cpu_ratio(lag, 1000)),
+        "cpu_ratio_per_extra": rounded(per_extra(further, max(further, default=0))),
+        "same_cores_ratio": rounded(steady_ratio(loads, TRANSACTION_LOADS)),
+        "cold": {"p50_ms": rounded(cold.get("p50")), "p99_ms": rounded(cold.get("p99"))},
         "idle_cores": rounded(idle_cores),
     }
 
@@ -142,6 +171,10 @@ def shown(value, decimals=0):
     return "-" if value is None else f"{value:,.{decimals}f}".replace(",", " ")
 
 
+def percent(share):
+    return shown(product(share, 100), 1) + ("" if share is None else " %")
+
+
 def columns(rows):
     """Rows of cells as lines: the first column to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows)]
@@ -150,7 +183,7 @@ def columns(rows):
 
 
 def lag_table(lag):
-    rows = [("commit to visible, ms", "reached/s", "native p50", "p90", "p99", "ours p50", "p90", "p99", "p50 ratio", "p99 ratio")]
+    rows = [("commit to visible, ms", "reached/s", "native p50", "p90", "p99", "ours p50", "p90", "p99", "p50 ratio", "p99 ratio", "raw")]
     for wanted, at in sorted(lag.items()):
         native, ours = at["native"], at["ours"]
         rows.append(
@@ -160,6 +193,7 @@ def lag_table(lag):
                 *(shown(native.get(name), 2) for name in ("p50", "p90", "p99")),
                 *(shown(ours.get(name), 2) for name in ("p50", "p90", "p99")),
                 *(shown(ratio(ours.get(name), native.get(name)), 2) for name in ("p50", "p99")),
+                percent(at.get("raw")),
             )
         )
     return columns(rows)
@@ -187,6 +221,8 @@ def loads_table(loads):
             ours, native = at["ours"].get(what), at["native"].get(what, at["native"].get("drain"))
             quotient = "" if what == "load" else shown(ratio(ours, native), 2)
             rows.append((f"  {title}", with_rows(native, at["rows"]), with_rows(ours, at["rows"]), quotient))
+        raw = at.get("raw", {})
+        rows.append(("  records in the log as binlog events, following / draining", "", f"{percent(raw.get('steady'))} / {percent(raw.get('drain'))}", ""))
     return columns(rows)
 
 
@@ -204,6 +240,24 @@ def engine_table(engine, loads):
             ("  against Debezium's engine alone", shown(engine), shown(rows), shown(ratio(rows, engine), 2)),
         ]
     )
+
+
+def cold_table(cold):
+    return columns(
+        [
+            ("first seconds of the stack, ms", "p50", "p90", "p99"),
+            ("  commit to visible", *(shown(cold.get(name), 2) for name in ("p50", "p90", "p99"))),
+        ]
+    )
+
+
+def further_table(further):
+    rows = [("CPU seconds / 1 000 transactions", "native replica", "ours, all", "per further one", "ratio")]
+    for number, at in sorted(further.items()):
+        more = per_extra(further, number)
+        each = product(more, at["native"])
+        rows.append((f"  {number} satellites", shown(at["native"], 3), shown(at["ours"], 3), shown(each, 3), shown(more, 2)))
+    return columns(rows)
 
 
 def idle_table(idle):

@@ -37,6 +37,8 @@ class Settings:
     threads: int
     idle_seconds: int
     engine_runs: int
+    cold_seconds: int
+    satellites: tuple
     tables: tuple
     config_file: str
     user: str
@@ -75,6 +77,8 @@ def read_settings(environment):
         threads=number("BENCH_THREADS"),
         idle_seconds=number("BENCH_IDLE_SECONDS", 0),
         engine_runs=number("BENCH_ENGINE_RUNS", 0),
+        cold_seconds=number("BENCH_COLD_SECONDS", 0),
+        satellites=tuple(map(int, words("BENCH_SATELLITES", [str(count) for count in range(2, 9)]))),
         tables=(f"--tables={number('BENCH_TABLES')}", f"--table-size={number('BENCH_TABLE_ROWS')}"),
         config_file=environment.get("BENCH_CONFIG_FILE", ""),
         user=environment.get("BENCH_USER", ""),
@@ -117,6 +121,8 @@ def load_phase(stack, sysbench, settings):
 
 def measure(stack, settings):
     sysbench = Sysbench(settings.config_file, settings.user, settings.database)
+    stack.leave_two_satellites()
+    cold = phases.cold(stack, sysbench, settings) if settings.cold_seconds else {}
     idle = phases.idle(stack, settings) if settings.idle_seconds else {}
     stack.leave_only_satellite_1()
     stack.start_replication(settings.replica_password)
@@ -128,16 +134,21 @@ def measure(stack, settings):
         phases.warm_up(stack, sysbench, settings)
     loads = load_phase(stack, sysbench, settings)
     engine = [phases.engine_alone(stack, sysbench, settings) for _ in range(settings.engine_runs)]
-    return idle, lag_phase(stack, sysbench, settings), loads, figures.median(engine)
+    lag = lag_phase(stack, sysbench, settings)
+    further = phases.further(stack, sysbench, settings) if settings.satellites else {}
+    return idle, lag, loads, figures.median(engine), cold, further
 
 
-def report(idle, lag, loads, engine):
-    parts = [figures.idle_table(idle)] if idle else []
+def report(idle, lag, loads, engine, cold=None, further=None):
+    parts = [figures.cold_table(cold)] if cold else []
+    parts += [figures.idle_table(idle)] if idle else []
     parts += [figures.lag_table(lag), figures.cpu_table(lag)] if lag else []
+    parts += [figures.further_table(further)] if further else []
     parts += [figures.loads_table(loads)] if loads else []
     parts += [figures.engine_table(engine, loads)] if engine else []
     lines = ["\n".join(part) for part in parts]
-    return "\n\n".join([*lines, figures.last_line(figures.result(lag, loads, sum(idle.values()) if idle else None))])
+    result = figures.result(lag, loads, sum(idle.values()) if idle else None, cold, further)
+    return "\n\n".join([*lines, figures.last_line(result)])
 
 
 def main():

@@ -1,4 +1,4 @@
-"""The phases of bench-replication: idle, steady load, saturating loads. Each returns figures, in the shape that figures.py takes.
+"""The phases of bench-replication: cold, idle, steady load, saturating loads, further satellites. Each returns figures, in the shape that figures.py takes.
 
 In:  a Stack, the settings. Out: dictionaries of numbers; progress on stderr.
 Must never: begin a phase before both contenders have everything of the one before.
@@ -10,10 +10,11 @@ import subprocess
 import time
 
 import figures
-from stack import CATCH_UP_SECONDS, IDLE, OURS
+from stack import CATCH_UP_SECONDS, IDLE, OURS, followers
 from sysbench import HERE, Probe, say
 
 WARM_UP_SECONDS = 2
+COLD_RATE = 100  # transactions/s
 SPARE_SECONDS = 60  # the load must outlast what is measured, however slow that is
 SAMPLES_PER_SECOND = 50
 
@@ -33,24 +34,34 @@ def idle(stack, settings):
 # --- steady load ------------------------------------------------------------------------------------------------------
 
 
-def steady(stack, sysbench, settings, rate):
-    """One run at one rate: {reached, native, ours, cpu}"""
-    host, step = stack.address("master"), max(1, rate // SAMPLES_PER_SECOND)
+def steady(stack, sysbench, settings, rate, satellites=1):
+    """One run at one rate: {reached, native, ours, raw, cpu}; ours is what so many satellites and everything before them take."""
+    ours = (*OURS[:2], *followers(range(1, satellites + 1)))
+    options = (f"--workload={settings.lag_workload}", f"--threads={settings.threads}", *settings.tables)
+    probes = ("master", "replica", "satellite-1")
+    seen, before, after = beside_load(
+        stack, sysbench, rate, options, probes, WARM_UP_SECONDS, settings.lag_seconds, lambda: snapshot(stack, ours)
+    )
+    catch_up(stack)
+    return steady_figures(seen, before, after, ours)
+
+
+def beside_load(stack, sysbench, rate, options, servers, warm_up_seconds, seconds, snapshot):
+    """What the probes of the servers have seen, with a snapshot of when the measured time began and of when it ended."""
+    step = max(1, rate // SAMPLES_PER_SECOND)
     first = stack.position() + step
     with contextlib.ExitStack() as cleanup:
         probes = {}
-        for service in ("master", "replica", "satellite-1"):
+        for service in servers:
             probes[service] = Probe(sysbench, stack.address(service), stack.uuid, first, step)
             cleanup.callback(probes[service].close)
         load = subprocess.Popen(
             sysbench.command(
                 HERE.parent / "oltp.lua",
-                host,
-                f"--workload={settings.lag_workload}",
+                stack.address("master"),
                 f"--rate={rate}",
-                f"--threads={settings.threads}",
-                f"--time={WARM_UP_SECONDS + settings.lag_seconds + SPARE_SECONDS}",
-                *settings.tables,
+                f"--time={warm_up_seconds + seconds + SPARE_SECONDS}",
+                *options,
                 "run",
             ),
             stdout=subprocess.PIPE,
@@ -58,43 +69,84 @@ def steady(stack, sysbench, settings, rate):
             text=True,
         )
         cleanup.callback(load.kill)
-        time.sleep(WARM_UP_SECONDS)
-        before = snapshot(stack)
-        time.sleep(settings.lag_seconds)
-        after = snapshot(stack)
+        time.sleep(warm_up_seconds)
+        before = snapshot()
+        time.sleep(seconds)
+        after = snapshot()
         lasted = load.poll() is None
         load.terminate()
         output = load.communicate()[0]
         if not lasted:
             say(f"the machine does not sustain {rate} transactions/s: {(output.strip().splitlines() or ['no output'])[-1]}")
-        catch_up(stack)
-    return steady_figures(probes, before, after)
+        # The probes must see the last of it, too.
+        for service in servers:
+            stack.await_position(service, stack.position())
+    return {service: probe.seen for service, probe in probes.items()}, before, after
 
 
-def snapshot(stack):
-    return {"time": time.monotonic(), "position": stack.position(), "cpu": stack.cpu((*OURS, "replica")), "dump": stack.dump_threads_cpu()}
+def snapshot(stack, ours):
+    return {
+        "time": time.monotonic(),
+        "position": stack.position(),
+        "cpu": stack.cpu((*ours, "replica")),
+        "dump": stack.dump_threads_cpu(),
+        "records": stack.records(),
+    }
 
 
-def steady_figures(probes, before, after):
+def steady_figures(seen, before, after, ours):
     transactions = after["position"] - before["position"]
     used = {name: figures.per_thousand(after["cpu"][name] - before["cpu"][name], transactions) for name in after["cpu"]}
     dump = {name: figures.per_thousand(after["dump"][name] - before["dump"][name], transactions) for name in after["dump"]}
     measured = {
-        name: figures.quantiles(figures.lags(probes["master"].seen, probes[service].seen, before["time"], after["time"]))
+        name: figures.quantiles(figures.lags(seen["master"], seen[service], before["time"], after["time"]))
         for name, service in (("native", "replica"), ("ours", "satellite-1"))
     }
     return {
         "reached": figures.rate(transactions, after["time"] - before["time"]),
         **measured,
+        "raw": figures.raw_share(before["records"], after["records"]),
         "cpu": {
-            **{name: used[name] for name in OURS},
+            **{name: used[name] for name in ours},
             "dump ours": dump["ours"],
             "replica": used["replica"],
             "dump native": dump["native"],
-            "ours": sum(used[name] for name in OURS) + dump["ours"],
+            "ours": sum(used[name] for name in ours) + dump["ours"],
             "native": used["replica"] + dump["native"],
         },
     }
+
+
+# --- the first seconds, and further satellites ---------------------------------------------------------------------------
+
+
+def cold(stack, sysbench, settings):
+    """Quantiles of commit to visible in the first seconds of the stack: nothing warms anything up before, and nobody else follows."""
+    say(f"cold: {COLD_RATE} transactions/s in the first {settings.cold_seconds} s")
+    table = ("--tables=1", "--table-size=1")
+    sysbench.run(HERE.parent / "oltp.lua", stack.address("master"), *table, "prepare")
+    options = ("--workload=oltp_insert", f"--threads={settings.threads}", *table)
+    seen, begin, end = beside_load(
+        stack, sysbench, COLD_RATE, options, ("master", "satellite-1"), 0, settings.cold_seconds, time.monotonic
+    )
+    sysbench.run(HERE.parent / "oltp.lua", stack.address("master"), *table, "cleanup")
+    return figures.quantiles(figures.lags(seen["master"], seen["satellite-1"], begin, end))
+
+
+def further(stack, sysbench, settings):
+    """{number of satellites: {ours, native}}: CPU seconds per 1 000 transactions at the rate of the last line, medians over the runs."""
+    numbers = (1, *sorted(settings.satellites))
+    stack.start_satellites(max(numbers))
+    catch_up(stack, [f"satellite-{i}" for i in range(1, max(numbers) + 1)])
+    runs = {number: [] for number in numbers}
+    for run in range(settings.runs):
+        for number in numbers:
+            say(f"{number} satellites, run {run + 1} of {settings.runs}")
+            stack.let_follow(number, max(numbers))
+            catch_up(stack, [f"satellite-{i}" for i in range(1, number + 1)])
+            cpu = steady(stack, sysbench, settings, figures.LAG_RATE, number)["cpu"]
+            runs[number].append({"ours": cpu["ours"], "native": cpu["native"]})
+    return {number: figures.over_runs(measured) for number, measured in runs.items()}
 
 
 def catch_up(stack, services=("replica", "satellite-1")):
@@ -145,11 +197,13 @@ def saturating(stack, sysbench, settings, load, order):
     Three times the load runs: with one contender following and the other stopped, the other way round, and with only the
     applier stopped. Each time, once it is over and the follower has everything, the one that was stopped drains alone.
     """
-    found = {"rows": load.rows, "native": {}, "ours": {}}
+    found = {"rows": load.rows, "native": {}, "ours": {}, "raw": {}}
     for follower, stopped in (order, order[::-1]):
+        before = stack.records()
         found[follower]["load"], found[follower]["steady"], found[stopped]["drain"] = follow_and_drain(
             stack, sysbench, settings, load, follower, stopped
         )
+        found["raw"]["steady" if follower == "ours" else "drain"] = figures.raw_share(before, stack.records())
     found["ours"]["drain, log to satellite"] = applier_drain(stack, sysbench, settings, load)
     return found
 

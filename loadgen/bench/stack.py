@@ -22,6 +22,11 @@ HTTP_SECONDS = 5
 SPARE_CONNECTIONS = 50
 
 
+def followers(numbers):
+    """The services of these satellites."""
+    return [f"{what}-{number}" for number in numbers for what in ("applier", "satellite")]
+
+
 def total(exposition, name):
     """The sum of a metric over its labels, in Prometheus' text format. name: with labels, as they are written there, only that series."""
     if "{" in name:
@@ -78,13 +83,55 @@ class Stack:
             f" SOURCE_PASSWORD='{password}', SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1; START REPLICA",
         )
 
+    def leave_only_satellite_1(self):
+        """One satellite against one replica: what serves reads, and further satellites, would only take CPU from both."""
+        self._stop("proxysql", "gate", *self._further(2))
+
+    def leave_two_satellites(self):
+        self._stop(*self._further(3))
+
+    def _further(self, first):
+        """The services of the satellites from this number on."""
+        return followers(number for number in range(first, len(self.services)) if f"satellite-{number}" in self.services)
+
     @staticmethod
-    def leave_only_satellite_1():
-        """One satellite against one replica: what serves reads, and the second satellite, would only take CPU from both."""
+    def _stop(*services):
         running = containers.compose("ps", "--services").split()
-        unwanted = [service for service in ("proxysql", "gate", "applier-2", "satellite-2") if service in running]
+        unwanted = [service for service in services if service in running]
         if unwanted:
             containers.compose("stop", *unwanted)
+
+    def start_satellites(self, count):
+        """They clone themselves, and come back with another address. Returns when each can be asked."""
+        containers.compose("start", *followers(range(2, count + 1)))
+        for number in range(2, count + 1):
+            self._sessions[f"satellite-{number}"] = self._first_session(self.ids[f"satellite-{number}"])
+
+    @staticmethod
+    def _first_session(container):
+        deadline = time.monotonic() + CATCH_UP_SECONDS
+        while True:
+            try:
+                session = containers.Session(container)
+                session.value("SELECT 1")
+                return session
+            except (OSError, containers.SqlFailed):
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.5)
+
+    def let_follow(self, count, most):
+        """The first so many satellites follow the log; the others stand still."""
+        for service in followers(range(1, count + 1)):
+            self.unpause(service)
+        for service in followers(range(count + 1, most + 1)):
+            self.pause(service)
+
+    def records(self):
+        """(raw, all) records of transactions in the log."""
+        text = self.metrics("capture")
+        raw, rows = (total(text, f'multimed_capture_records_total{{kind="{kind}"}}') for kind in ("raw", "rows"))
+        return raw, raw + rows
 
     # --- positions ----------------------------------------------------------------------------------------------
 

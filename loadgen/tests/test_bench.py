@@ -26,6 +26,8 @@ GOOD = {
     "BENCH_THREADS": "16",
     "BENCH_IDLE_SECONDS": "0",
     "BENCH_ENGINE_RUNS": "1",
+    "BENCH_COLD_SECONDS": "15",
+    "BENCH_SATELLITES": "2 4",
     "BENCH_WARM_UP_SECONDS": "0",
     "BENCH_TABLES": "4",
     "BENCH_TABLE_ROWS": "10",
@@ -52,6 +54,7 @@ def load(native, ours, rows=1):
         "rows": rows,
         "native": {"load": 4000.0, "steady": 4000.0, "drain": native},
         "ours": {"load": 4000.0, "steady": 2000.0, "drain": ours, "drain, log to satellite": 3000.0},
+        "raw": {"steady": 0.125},
     }
 
 
@@ -129,7 +132,9 @@ class LastLine(unittest.TestCase):
 
     def test_its_shape_is_exact(self):
         content = json.loads(figures.last_line(self.result()))
-        self.assertEqual(list(content), ["lag", "tx_per_s_ratio", "rows_per_s_ratio", "cpu_ratio", "idle_cores"])
+        names = ["lag", "tx_per_s_ratio", "rows_per_s_ratio", "cpu_ratio"]
+        added = ["cpu_ratio_1000", "cpu_ratio_per_extra", "same_cores_ratio", "cold"]
+        self.assertEqual(list(content), [*names, *added, "idle_cores"])
         self.assertEqual(list(content["lag"]), ["p50_ms", "p99_ms", "p50_ratio", "p99_ratio"])
 
     def test_is_one_line(self):
@@ -150,6 +155,24 @@ class LastLine(unittest.TestCase):
         }
         content = self.result(loads=loads)
         self.assertEqual((content["tx_per_s_ratio"], content["rows_per_s_ratio"]), (0.5, 0.25))
+        self.assertEqual(content["same_cores_ratio"], 0.5, "2000 of 4000 while they follow")
+
+    def test_a_further_satellite_is_what_it_adds_against_a_whole_replica(self):
+        further = {number: {"ours": ours, "native": 0.5} for number, ours in ((1, 1.0), (2, 1.4), (4, 2.8))}
+        self.assertEqual(figures.result({}, {}, None, {}, further)["cpu_ratio_per_extra"], 1.2)
+        self.assertAlmostEqual(figures.per_extra(further, 2), 0.8)
+        self.assertIsNone(figures.per_extra(further, 1))
+        self.assertIsNone(figures.per_extra({2: further[2]}, 2))
+
+    def test_cpu_at_1000_and_the_first_seconds(self):
+        at = {"reached": 1, "native": quantiles(7, 7), "ours": quantiles(7, 7), "cpu": {"ours": 6, "native": 4}}
+        content = figures.result({1000: at}, {}, None, quantiles(8.0, 50.0))
+        self.assertEqual((content["cpu_ratio_1000"], content["cpu_ratio"]), (1.5, None))
+        self.assertEqual(content["cold"], {"p50_ms": 8.0, "p99_ms": 50.0})
+
+    def test_which_share_went_raw(self):
+        self.assertEqual(figures.raw_share((10, 100), (20, 200)), 0.1)
+        self.assertIsNone(figures.raw_share((10, 100), (10, 100)))
 
     def test_what_was_not_measured_is_null(self):
         content = json.loads(figures.last_line(self.result(lag={}, idle=None)))
@@ -160,6 +183,10 @@ class LastLine(unittest.TestCase):
                 "tx_per_s_ratio": None,
                 "rows_per_s_ratio": None,
                 "cpu_ratio": None,
+                "cpu_ratio_1000": None,
+                "cpu_ratio_per_extra": None,
+                "same_cores_ratio": None,
+                "cold": {"p50_ms": None, "p99_ms": None},
                 "idle_cores": None,
             },
         )
@@ -167,7 +194,12 @@ class LastLine(unittest.TestCase):
 
 class Tables(unittest.TestCase):
     def test_of_a_whole_run(self):
-        text = main.report({"master": 0.01, "kafka": 0.02}, at_200(), {"multi-row": load(200.0, 50.0, 1000)}, 40000.0)
+        further = {1: {"ours": 1.0, "native": 0.5}, 4: {"ours": 2.8, "native": 0.5}}
+        loads = {"multi-row": load(200.0, 50.0, 1000)}
+        text = main.report({"master": 0.01, "kafka": 0.02}, at_200(), loads, 40000.0, quantiles(8.0, 50.0), further)
+        self.assertRegex(text, r"commit to visible +8\.00 +8\.00 +50\.00")
+        self.assertRegex(text, r"4 satellites +0\.500 +2\.800 +0\.600 +1\.20")
+        self.assertRegex(text, r"following / draining +12\.5 % / -")
         self.assertIn("0.030", text)
         self.assertRegex(text, r"200 transactions/s +199 +1\.00 +1\.00 +10\.00 +3\.00 +3\.00 +15\.00 +3\.00 +1\.50")
         self.assertRegex(text, r"draining a backlog, alone +200\.0 \(200 000\) +50\.0 \(50 000\) +0\.25")
@@ -183,6 +215,7 @@ class Settings(unittest.TestCase):
     def test_good_ones(self):
         settings = main.read_settings(GOOD)
         self.assertEqual((settings.rates, settings.loads, settings.idle_seconds), ((100, 200), ("single-row", "large"), 0))
+        self.assertEqual((settings.cold_seconds, settings.satellites), (15, (2, 4)))
 
     def test_all_mistakes_at_once(self):
         with self.assertRaises(ValueError) as caught:
