@@ -102,23 +102,15 @@ class Stack:
             containers.compose("stop", *unwanted)
 
     def start_satellites(self, count):
-        """They clone themselves, and come back with another address. Returns when each can be asked."""
+        """They clone themselves, and come back with another address. Returns when each serves."""
         containers.compose("start", *followers(range(2, count + 1)))
-        for number in range(2, count + 1):
-            self._sessions[f"satellite-{number}"] = self._first_session(self.ids[f"satellite-{number}"])
-
-    @staticmethod
-    def _first_session(container):
         deadline = time.monotonic() + CATCH_UP_SECONDS
-        while True:
-            try:
-                session = containers.Session(container)
-                session.value("SELECT 1")
-                return session
-            except (OSError, containers.SqlFailed):
+        for service in (f"satellite-{number}" for number in range(2, count + 1)):
+            while self.docker.inspect(self.ids[service])["State"]["Health"]["Status"] != "healthy":
                 if time.monotonic() > deadline:
-                    raise
+                    raise OSError(f"{service} does not serve after {CATCH_UP_SECONDS} s")
                 time.sleep(0.5)
+            self._sessions[service] = containers.Session(self.ids[service])
 
     def let_follow(self, count, most):
         """The first so many satellites follow the log; the others stand still."""

@@ -13,7 +13,8 @@ import multimed.mysql.Reply;
  * statements on free sessions. Used by the pipeline's thread only.
  *
  * <p>A transaction begins when its commit parent is committed. COMMIT goes out when every result before it was checked and the
- * commit before it is acknowledged; it takes the session's next transaction along. A transaction that holds a lock for which the
+ * commit before it is acknowledged; it takes the session's next transaction along. A transaction that begins when all before it are
+ * committed sends COMMIT along with its last statements, if the server vouches for their results. A transaction that holds a lock for which the
  * oldest waits (unique keys and gaps know more conflicts than the master's logical clock) is rolled back and executed again behind
  * it.
  */
@@ -95,7 +96,7 @@ final class CommitQueue {
 
     private void sendNext(PipelineSession session, Task task) throws SQLException {
         try {
-            session.sendScript(packetBytes);
+            session.sendScript(packetBytes, oldest() == task ? () -> committedAlong(session, task) : null);
             listener.sent();
         } catch (LogBrokenException e) {
             fail(task, e);
@@ -172,6 +173,11 @@ final class CommitQueue {
             session.send();
             listener.sent();
         }
+    }
+
+    private void committedAlong(PipelineSession session, Task task) {
+        session.task = null;
+        committed(task);
     }
 
     private void committed(Task task) {

@@ -12,8 +12,8 @@ import multimed.mysql.QueryText;
 
 /**
  * In: statements, each with the row count it must have. Out: one round trip for all of them. The server stops at the first
- * that fails; a wrong count is found before anything later is sent. So a COMMIT stands first in a packet or alone:
- * everything it commits was checked in earlier packets.
+ * that fails; a wrong count is found before anything later is sent. So a COMMIT stands first in a packet, or behind statements that
+ * can't have a wrong count ({@link #isCertain}): everything else that it commits was checked in earlier packets.
  */
 final class Packet {
     private static final int ANY = -1;
@@ -44,9 +44,15 @@ final class Packet {
 
     private final SqlBuffer sql = new SqlBuffer();
     private final List<Expectation> expectations = new ArrayList<>();
+    private boolean certain = true;
 
     int bytes() {
         return sql.length();
+    }
+
+    /** Whether each statement either does all that it must, or ends the packet with an error. */
+    boolean isCertain() {
+        return certain;
     }
 
     boolean isEmpty() {
@@ -67,10 +73,26 @@ final class Packet {
     void add(RowStatement statement) {
         next(new Expectation(statement.changes(), statement.about(), NOTHING, false));
         sql.add(statement.sql());
+        certain &= statement.certain();
     }
 
-    /** BINLOG '…' with these events. */
+    /**
+     * The statement, and a guard behind it: the packet ends there with an error (1690, whatever the sql_mode is) if the statement did not
+     * find as many rows as it must.
+     */
+    void addGuarded(RowStatement statement) {
+        boolean before = certain;
+        add(statement);
+        if (!statement.certain()) {
+            next(new Expectation(ANY, statement.about(), NOTHING, false));
+            sql.add("SET @rows=EXP(9999*(ROW_COUNT()<>").add(Integer.toString(statement.changes())).add("))");
+            certain = before;
+        }
+    }
+
+    /** BINLOG '…' with these events. The server forgets what stands behind it in a packet. */
     void addBinlog(List<ByteString> events) {
+        certain = false;
         next(new Expectation(ANY, () -> "row events", NOTHING, false));
         sql.add("BINLOG '");
         events.forEach(event -> sql.add('\n').addBase64(event));
@@ -82,6 +104,7 @@ final class Packet {
         next(more.expectations.get(0));
         expectations.addAll(more.expectations.subList(1, more.expectations.size()));
         sql.add(more.sql);
+        certain &= more.certain;
     }
 
     private void next(Expectation expectation) {
@@ -103,6 +126,7 @@ final class Packet {
     void clear() {
         sql.clear();
         expectations.clear();
+        certain = true;
     }
 
     /** Sends what was added, if anything, checks every result, and leaves the packet empty. */

@@ -59,11 +59,18 @@ final class PipelineSession implements Watched {
         send();
     }
 
-    /** The next packet of the script. A format description goes alone before the transaction; the session keeps it. */
-    void sendScript(int packetBytes) throws SQLException {
+    /**
+     * The next packet of the script. A format description goes alone before the transaction; the session keeps it.
+     *
+     * @param committed called when the transaction is committed: it may be, at once; null: it must wait for others
+     */
+    void sendScript(int packetBytes, Runnable committed) throws SQLException {
         content.clear();
         try {
-            addContent(packetBytes);
+            addContent(packetBytes, committed != null);
+            if (committed != null && script.done() && content.isCertain()) {
+                content.add("COMMIT", committed);
+            }
             packet.add(content);
         } finally {
             // A commit that stands in the packet goes out even if what should follow can't be made.
@@ -73,7 +80,7 @@ final class PipelineSession implements Watched {
         }
     }
 
-    private void addContent(int packetBytes) {
+    private void addContent(int packetBytes, boolean guarded) {
         if (script.isRaw() && !script.formatDescription().equals(formatDescription)) {
             formatDescription = script.formatDescription();
             content.add("SET gtid_next='AUTOMATIC'");
@@ -81,7 +88,7 @@ final class PipelineSession implements Watched {
         } else {
             Map<String, String> settings = script.isRaw() ? script.settings() : null;
             restoreBefore(settings);
-            script.addTo(content, packetBytes);
+            script.addTo(content, packetBytes, guarded);
             altered = settings;
         }
     }

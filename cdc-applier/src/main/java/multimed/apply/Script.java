@@ -15,6 +15,9 @@ import multimed.log.proto.LogRecord;
  * before were checked. Pure.
  */
 final class Script {
+    /** A guard costs the server about as much as a small statement; beyond so many changes a round trip more is cheaper. */
+    private static final int MOST_GUARDED = 8;
+
     private final LogRecord record;
     private final String gtid;
     private final Iterator<RowStatement> statements;
@@ -51,8 +54,10 @@ final class Script {
     /**
      * Without BEGIN: sessions don't commit by themselves, and in such a session BEGIN is a COMMIT first, which would use the GTID up
      * for an empty transaction, out of turn.
+     *
+     * @param guarded whether the statements should be such that COMMIT may stand behind them ({@link Packet#isCertain})
      */
-    void addTo(Packet packet, int fullAt) {
+    void addTo(Packet packet, int fullAt, boolean guarded) {
         if (!begun) {
             if (record.getRaw().getSessionCount() > 0) {
                 packet.add(SessionSettings.set(record.getRaw().getSessionMap()));
@@ -61,7 +66,7 @@ final class Script {
             begun = true;
         }
         switch (record.getBodyCase()) {
-            case ROWS -> rows(packet, fullAt);
+            case ROWS -> rows(packet, fullAt, guarded && record.getRows().getChangesCount() <= MOST_GUARDED);
             case RAW -> raw(packet);
             case EMPTY -> {}
             default -> throw new LogBrokenException("a transaction of kind " + record.getBodyCase() + " in the pipeline");
@@ -69,13 +74,16 @@ final class Script {
         done = statements == null || !statements.hasNext();
     }
 
-    private void rows(Packet packet, int fullAt) {
+    private void rows(Packet packet, int fullAt, boolean guarded) {
         while (statements.hasNext() && packet.bytes() < fullAt) {
-            packet.add(statements.next());
+            if (guarded) {
+                packet.addGuarded(statements.next());
+            } else {
+                packet.add(statements.next());
+            }
         }
     }
 
-    /** The server forgets what stands behind BINLOG in a packet. */
     private void raw(Packet packet) {
         packet.addBinlog(List.copyOf(record.getRaw().getEventsList()));
     }

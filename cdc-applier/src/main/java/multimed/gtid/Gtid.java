@@ -37,8 +37,24 @@ public record Gtid(Source source, long number) {
         return new Gtid(new Source(uuid, tag), number);
     }
 
+    /** The source that was parsed last: nearly all GTIDs that come one after the other have the same. */
+    private record Parsed(String text, Source source) {}
+
+    private static volatile Parsed last;
+
     /** Throws IllegalArgumentException for anything else than one GTID. */
     public static Gtid parse(String text) {
+        Parsed known = last;
+        int colon = text.lastIndexOf(':');
+        if (known != null && colon == known.text().length() && text.startsWith(known.text())) {
+            return new Gtid(known.source(), GtidSet.number(text.substring(colon + 1).strip()));
+        }
+        Gtid gtid = parseWhole(text);
+        last = new Parsed(text.substring(0, colon), gtid.source());
+        return gtid;
+    }
+
+    private static Gtid parseWhole(String text) {
         String[] parts = text.strip().split(":", -1);
         if (parts.length != 2 && parts.length != 3) {
             throw new IllegalArgumentException("not a GTID: " + text);

@@ -5,6 +5,7 @@ import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import multimed.gtid.Gtid.Source;
 
@@ -14,6 +15,8 @@ import multimed.gtid.Gtid.Source;
  */
 public final class GtidSet {
     public static final GtidSet EMPTY = new GtidSet(new TreeMap<>());
+
+    private static final Pattern UUID_TEXT = Pattern.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}");
 
     private final SortedMap<Source, Intervals> sources;
 
@@ -58,14 +61,14 @@ public final class GtidSet {
     }
 
     static UUID uuid(String text) {
-        if (!text.matches("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")) {
+        if (!UUID_TEXT.matcher(text).matches()) {
             throw new IllegalArgumentException("not a UUID: " + text);
         }
         return UUID.fromString(text);
     }
 
     static long number(String text) {
-        if (!text.matches("[0-9]{1,19}")) {
+        if (text.isEmpty() || text.length() > 19 || !text.chars().allMatch(c -> c >= '0' && c <= '9')) {
             throw new IllegalArgumentException("not a GTID number: " + text);
         }
         return Long.parseLong(text);

@@ -16,6 +16,7 @@ import multimed.process.Address;
 final class PipelineFixture implements AutoCloseable, PipelineListener {
     private final AtomicLong committed = new AtomicLong();
     private final AtomicLong conflicts = new AtomicLong();
+    private final AtomicLong packets = new AtomicLong();
     private final AtomicBoolean ended = new AtomicBoolean();
     private final List<String> retries = new CopyOnWriteArrayList<>();
     private final Pipeline pipeline;
@@ -54,6 +55,11 @@ final class PipelineFixture implements AutoCloseable, PipelineListener {
         return conflicts.get();
     }
 
+    /** How many went to the satellite. */
+    long packets() {
+        return packets.get();
+    }
+
     List<String> retries() {
         return retries;
     }
@@ -64,7 +70,7 @@ final class PipelineFixture implements AutoCloseable, PipelineListener {
 
     @Override
     public void sent() {
-        // nobody asks
+        packets.incrementAndGet();
     }
 
     @Override

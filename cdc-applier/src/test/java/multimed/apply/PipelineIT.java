@@ -1,6 +1,7 @@
 package multimed.apply;
 
 import static multimed.log.TestRecords.column;
+import static multimed.log.TestRecords.delete;
 import static multimed.log.TestRecords.gtid;
 import static multimed.log.TestRecords.insert;
 import static multimed.log.TestRecords.key;
@@ -18,6 +19,9 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 import multimed.log.TestRecords;
 import multimed.log.proto.ColumnType;
 import multimed.log.proto.RowChange;
@@ -159,6 +163,130 @@ class PipelineIT {
         pipeline.close();
         assertEquals(gtid(1) + "-10", satellite.text("SELECT @@global.gtid_executed"));
         assertEquals("10", satellite.text("SELECT COUNT(*) FROM app.journal"));
+    }
+
+    /** Nothing else is on its way: the server itself ends the packet at the first statement that does not do all that it must. */
+    @Test
+    void aTransactionAloneIsOnePacket() throws Exception {
+        submit(0, JOURNAL, insert(signed(1)), insert(signed(2)));
+        pipeline.drain();
+        submit(0, REGISTER, set(1, 0, 10), set(2, 0, 20));
+        pipeline.drain();
+        submit(0, JOURNAL, delete(signed(1)), insert(signed(3)));
+        pipeline.drain();
+        assertEquals(3, pipeline.packets());
+        assertEquals(gtid(1) + "-3", satellite.text("SELECT @@global.gtid_executed"));
+        assertEquals("2,3", satellite.text("SELECT GROUP_CONCAT(id ORDER BY id) FROM app.journal"));
+    }
+
+    /** In each round one change is wrong, in any transaction and at any place in it, alone and behind others. */
+    @Test
+    void whereverATransactionFailsAWholePrefixIsLeft() throws Exception {
+        Random random = new Random(17);
+        Model model = new Model(random);
+        for (int round = 0; round < 150; round++) {
+            int wrong = random.nextInt(10);
+            for (int i = 0; i < wrong; i++) {
+                submitNext(model.good(), random);
+            }
+            String expected = model.toString();
+            long before = number;
+            submitNext(model.wrong(), random);
+            Model unwanted = new Model(random);
+            try {
+                for (int i = random.nextInt(4); i > 0; i--) {
+                    submitNext(unwanted.good(), random);
+                }
+                pipeline.drain();
+                throw new AssertionError("transaction " + (before + 1) + " must fail");
+            } catch (ApplyFailure e) {
+                assertEquals(gtid(before + 1), pipeline.failedAt().toString(), "seed 17, round " + round);
+            }
+            pipeline.close();
+            String found = satellite.text("SELECT GROUP_CONCAT(n ORDER BY id) FROM app.register") + " "
+                    + satellite.text("SELECT GROUP_CONCAT(id ORDER BY id) FROM app.journal");
+            assertEquals(expected, found, "seed 17, round " + round);
+            assertEquals(before == 0 ? "" : gtid(1) + (before == 1 ? "" : "-" + before), satellite.text("SELECT @@global.gtid_executed"));
+            number = before;
+            pipeline = new PipelineFixture(satellite, SESSIONS);
+        }
+        assertTrue(number > 500, "only " + number + " transactions");
+    }
+
+    private void submitNext(List<RowChange> changes, Random random) throws Exception {
+        if (random.nextBoolean()) {
+            pipeline.drain();
+        }
+        // Each depends on the one before: what fails is never a conflict that the master's clock would have told.
+        submit(0, Rows.newBuilder().addTables(REGISTER).addTables(JOURNAL).addAllChanges(changes).build());
+    }
+
+    /** What the tables hold, and changes that fit it, or do not. */
+    private static final class Model {
+        private final Random random;
+        private final long[] register = new long[9];
+        private final TreeSet<Long> journal = new TreeSet<>();
+        private long next = 1;
+
+        Model(Random random) {
+            this.random = random;
+        }
+
+        List<RowChange> good() {
+            List<RowChange> changes = new ArrayList<>();
+            for (int i = random.nextInt(5); i >= 0; i--) {
+                changes.add(change());
+            }
+            return changes;
+        }
+
+        private RowChange change() {
+            switch (random.nextInt(3)) {
+                case 0:
+                    int id = 1 + random.nextInt(8);
+                    long before = register[id];
+                    register[id] = next++;
+                    return set(id, before, register[id]);
+                case 1:
+                    if (!journal.isEmpty()) {
+                        return ofJournal(delete(signed(journal.pollFirst())));
+                    }
+                    // else as below
+                default:
+                    journal.add(next);
+                    return ofJournal(insert(signed(next++)));
+            }
+        }
+
+        /** Good ones around one that is not; the model stays as it is. */
+        List<RowChange> wrong() {
+            Model after = new Model(random);
+            System.arraycopy(register, 0, after.register, 0, register.length);
+            after.journal.addAll(journal);
+            after.next = next;
+            List<RowChange> changes = new ArrayList<>(after.good());
+            RowChange wrong = switch (random.nextInt(3)) {
+                case 0 -> set(99, 0, 1);
+                case 1 -> ofJournal(delete(signed(1_000_000)));
+                default -> {
+                    changes.add(0, ofJournal(insert(signed(2_000_000))));
+                    yield ofJournal(insert(signed(2_000_000)));
+                }
+            };
+            changes.add(1 + random.nextInt(changes.size()), wrong);
+            return changes;
+        }
+
+        private static RowChange ofJournal(RowChange change) {
+            return change.toBuilder().setTable(1).build();
+        }
+
+        @Override
+        public String toString() {
+            String rows = journal.stream().map(String::valueOf).collect(Collectors.joining(","));
+            String values = LongStream.of(register).skip(1).mapToObj(String::valueOf).collect(Collectors.joining(","));
+            return values + " " + (rows.isEmpty() ? null : rows);
+        }
     }
 
     /** Unless it has ended by itself (1094). */

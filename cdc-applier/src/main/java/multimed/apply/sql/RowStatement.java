@@ -7,6 +7,7 @@ import java.util.function.Supplier;
  *
  * @param sql its bytes, see {@link SqlBuffer}
  * @param changes how many row changes of the log it carries out; it must find exactly as many rows
+ * @param certain whether the server itself sees to that: it carries out all of it, or answers with an error
  * @param about table and first row's key, for the operator; made only when asked for
  */
-public record RowStatement(byte[] sql, int changes, Supplier<String> about) {}
+public record RowStatement(byte[] sql, int changes, boolean certain, Supplier<String> about) {}

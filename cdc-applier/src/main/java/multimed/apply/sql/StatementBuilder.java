@@ -25,7 +25,10 @@ public final class StatementBuilder {
 
     /** Made one by one as they are asked for, so that a large record is never there twice. */
     public Iterator<RowStatement> statements(Rows rows) {
-        TableSql[] tables = rows.getTablesList().stream().map(TableSql::new).toArray(TableSql[]::new);
+        TableSql[] tables = new TableSql[rows.getTablesCount()];
+        for (int i = 0; i < tables.length; i++) {
+            tables[i] = new TableSql(rows.getTables(i));
+        }
         List<RowChange> changes = rows.getChangesList();
         return new Iterator<>() {
             private int next;
@@ -70,7 +73,7 @@ public final class StatementBuilder {
         } while (next < changes.size() && next - first < maxRows && sql.length() < maxBytes
                 && joins(changes.get(first), changes.get(next)));
         List<Value> row = changes.get(first).getAfterList();
-        return new RowStatement(sql.toBytes(), next - first, () -> "insert " + table.describe(row));
+        return new RowStatement(sql.toBytes(), next - first, true, () -> "insert " + table.describe(row));
     }
 
     private static boolean joins(RowChange first, RowChange next) {
@@ -86,6 +89,6 @@ public final class StatementBuilder {
             default -> throw new LogBrokenException("a change of kind " + change.getKind());
         }
         String verb = change.getKind() == Kind.UPDATE ? "update " : "delete ";
-        return new RowStatement(sql.toBytes(), 1, () -> verb + table.describe(before));
+        return new RowStatement(sql.toBytes(), 1, false, () -> verb + table.describe(before));
     }
 }

@@ -14,8 +14,7 @@ final class DebeziumEngines {
     private DebeziumEngines() {}
 
     /**
-     * Calls {@code handler} on the thread that runs it, in order; {@code ended} once when it stops, with the error if there was
-     * one.
+     * Calls {@code handler} on Debezium's threads, in order; {@code ended} once when it stops, with the error if there was one.
      */
     static DebeziumTask create(MasterAccess access, Consumer<SourceRecord> handler, Consumer<Throwable> ended) {
         return new DebeziumTask(settings(access), handler, ended);
@@ -48,10 +47,8 @@ final class DebeziumEngines {
         // Capture restarts it.
         p.put("errors.max.retries", "0");
         p.put("connect.keep.alive", "false");
-        // poll() returns when a batch is full or the interval is over: one event per batch means at once.
-        p.put("max.batch.size", "1");
-        p.put("max.queue.size", "4096");
-        p.put("max.queue.size.in.bytes", Long.toString(64L * 1024 * 1024));
+        // Nothing stays in Debezium's queue (HandOver), so nothing of it is counted; a poll only looks for errors.
+        p.put("max.queue.size.in.bytes", "0");
         p.put("poll.interval.ms", "500");
         return p;
     }
