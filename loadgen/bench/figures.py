@@ -222,7 +222,14 @@ def loads_table(loads):
             quotient = "" if what == "load" else shown(ratio(ours, native), 2)
             rows.append((f"  {title}", with_rows(native, at["rows"]), with_rows(ours, at["rows"]), quotient))
         raw = at.get("raw", {})
-        rows.append(("  records in the log as binlog events, following / draining", "", f"{percent(raw.get('steady'))} / {percent(raw.get('drain'))}", ""))
+        rows.append(
+            (
+                "  records in the log as binlog events, following / draining",
+                "",
+                f"{percent(raw.get('steady'))} / {percent(raw.get('drain'))}",
+                "",
+            )
+        )
     return columns(rows)
 
 

@@ -126,9 +126,7 @@ def cold(stack, sysbench, settings):
     table = ("--tables=1", "--table-size=1")
     sysbench.run(HERE.parent / "oltp.lua", stack.address("master"), *table, "prepare")
     options = ("--workload=oltp_insert", f"--threads={settings.threads}", *table)
-    seen, begin, end = beside_load(
-        stack, sysbench, COLD_RATE, options, ("master", "satellite-1"), 0, settings.cold_seconds, time.monotonic
-    )
+    seen, begin, end = beside_load(stack, sysbench, COLD_RATE, options, ("master", "satellite-1"), 0, settings.cold_seconds, time.monotonic)
     sysbench.run(HERE.parent / "oltp.lua", stack.address("master"), *table, "cleanup")
     return figures.quantiles(figures.lags(seen["master"], seen["satellite-1"], begin, end))
 

@@ -54,8 +54,22 @@ def binlog_order(stack):
     return found
 
 
+def await_log(stack):
+    """Until the log has what the master has: satellites can be ahead of it, by as long as Kafka stands still."""
+    newest = binlog_order(stack)[-1]
+
+    def has_it():
+        try:
+            return any(record.get("gtid") == newest for record in records(stack))
+        except AssertionError:
+            return False  # Kafka is not there yet
+
+    stack.wait_for(has_it, 90, f"the log to have {newest}")
+
+
 def assert_log_equals_binlog(stack):
     stack.await_satellites(deadline_s=90)
+    await_log(stack)
     in_log = [gtid for gtid, _, _ in transactions(records(stack))]
     in_binlog = binlog_order(stack)
     assert len(in_log) == len(set(in_log)), "a GTID is in the log twice"

@@ -17,7 +17,8 @@ import org.junit.jupiter.api.Test;
 class PackagesTest {
     /** Each uses only packages before it. {@code log.proto} is generated from log.proto. */
     private static final List<String> ORDER = List.of(
-            "multimed.process", "multimed.gtid", "multimed.log.proto", "multimed.log", "multimed.master", "multimed.binlog",
+            "multimed.process", "multimed.gtid", "multimed.live", "multimed.log.proto", "multimed.log", "multimed.master",
+            "multimed.binlog",
             "multimed.sqltext",
             "multimed.capture.debezium", "multimed.capture.tables", "multimed.capture", "multimed.mysql", "multimed.apply.sql",
             "multimed.apply", "multimed.verify",

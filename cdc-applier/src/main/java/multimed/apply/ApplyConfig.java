@@ -8,6 +8,7 @@ import multimed.process.Settings;
 /**
  * All settings of {@code apply}, immutable.
  *
+ * @param live where capture gives records at once; null: all comes from the log
  * @param workers sessions that execute transactions at the same time; with 1 all is done on one session
  * @param ddlReaderWaitMs how long a change waits for locks that readers hold before their connections are ended
  * @param rebuildFile where the satellite's supervisor looks for the GTID set that its next donor must contain
@@ -17,6 +18,7 @@ import multimed.process.Settings;
 record ApplyConfig(
         LogAccess log,
         String logTopic,
+        Address live,
         Address statusListen,
         Address satellite,
         String user,
@@ -35,6 +37,7 @@ record ApplyConfig(
         ApplyConfig config = new ApplyConfig(
                 LogAccess.reader(s),
                 s.text("LOG_TOPIC", "multimed.log"),
+                s.text("LIVE_LOG", "").isEmpty() ? null : s.address("LIVE_LOG", ""),
                 s.address("STATUS_LISTEN", "0.0.0.0:8080"),
                 new Address(s.required("SATELLITE_HOST"), s.port("SATELLITE_PORT", 3306)),
                 s.text("APPLIER_USER", "multimed_applier"),
@@ -53,7 +56,7 @@ record ApplyConfig(
     /** Never the password. */
     @Override
     public String toString() {
-        return "kafka=" + log + " topic=" + logTopic + " satellite=" + satellite + " user=" + user + " workers=" + workers
+        return "kafka=" + log + " topic=" + logTopic + " live=" + live + " satellite=" + satellite + " user=" + user + " workers=" + workers
                 + " status_listen=" + statusListen + " ddl_reader_wait_ms=" + ddlReaderWaitMs;
     }
 }

@@ -30,7 +30,9 @@ final class ApplyMetrics {
         metrics.set(Metric.APPLY_POSITION, ++executed);
         metrics.add(Metric.APPLY_TRANSACTIONS, kind(last), 1);
         metrics.observe(Metric.APPLY_COMMIT_TO_VISIBLE, age(last));
-        metrics.set(Metric.APPLY_OFFSET, last.offset() + 1);
+        if (last.offset() != ChangeLog.LIVE_OFFSET) {
+            metrics.set(Metric.APPLY_OFFSET, last.offset() + 1);
+        }
     }
 
     /** A packet of statements went out. */
@@ -48,6 +50,10 @@ final class ApplyMetrics {
     }
 
     /** Where a session begins. */
+    void live(boolean live) {
+        metrics.set(Metric.APPLY_LIVE, live ? 1 : 0);
+    }
+
     void position(GtidSet executed) {
         this.executed = executed.count();
         metrics.set(Metric.APPLY_POSITION, this.executed);

@@ -33,6 +33,10 @@ final class Follower implements AutoCloseable {
     /** How far to go back for the start of the epoch in force, in records; capture repeats it every 10 000 transactions. */
     private static final long[] STEPS_BACK = {1000, 20_000};
 
+    /** A transaction that was committed less than this ago: what follows it should still be in capture's memory. */
+    private static final long LIVE_AGE_MICROS = 1_000_000;
+    private static final long LIVE_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     private final SatelliteSession session;
     private final ChangeLog log;
     private final ApplyConfig config;
@@ -49,6 +53,10 @@ final class Follower implements AutoCloseable {
     private Gtid inHand;
     private Divergence broken;
     private long brokenSince;
+    /** The last transaction that came, if all of it has; and when the master committed it. */
+    private Gtid newest;
+    private long newestCommittedMicros;
+    private long liveTriedAt = System.nanoTime() - LIVE_PAUSE_NANOS;
 
     /**
      * @param parallel the pipeline's sessions; without any, all is written serially
@@ -70,6 +78,8 @@ final class Follower implements AutoCloseable {
 
     /** Starts reading the log where the satellite's data ends; returns that offset. */
     long start() {
+        log.leaveLive();
+        metrics.live(false);
         startedAt = OffsetFinder.find(log, gaps.executed());
         log.seek(startedAt);
         metrics.position(gaps.executed());
@@ -78,7 +88,13 @@ final class Follower implements AutoCloseable {
 
     /** Writes what the log has. If it has nothing within the time, compares the satellite's own GTID set with what was written. */
     void step(Duration timeout) throws SQLException, ApplyFailure, InterruptedException {
-        List<ConsumerRecord<byte[], byte[]>> records = log.poll(timeout);
+        List<ConsumerRecord<byte[], byte[]>> records;
+        try {
+            records = log.poll(timeout);
+        } catch (ChangeLog.LiveEnded e) {
+            leaveLive(e.getMessage());
+            return;
+        }
         boolean idle = pipeline == null || pipeline.isIdle();
         if (broken != null && System.nanoTime() - brokenSince > NEW_EPOCH_WAIT_NANOS) {
             finish();
@@ -97,6 +113,50 @@ final class Follower implements AutoCloseable {
             }
         }
         writer.flush();
+        if (log.canFollowCapture() && !log.isLive()) {
+            goLive();
+        }
+    }
+
+    /**
+     * The newest transaction is complete and was committed a moment ago: capture still has what comes next. That is the same records, without
+     * the way through the log.
+     */
+    private void goLive() {
+        long now = System.nanoTime();
+        if (newest == null || broken != null || now - liveTriedAt < LIVE_PAUSE_NANOS
+                || System.currentTimeMillis() * 1000 - newestCommittedMicros > LIVE_AGE_MICROS) {
+            return;
+        }
+        liveTriedAt = now;
+        try {
+            log.goLive(newest);
+            metrics.live(true);
+            ApplyLoop.LOG.info("event=following-capture after={}", newest);
+        } catch (ChangeLog.LiveEnded e) {
+            ApplyLoop.LOG.debug("event=not-following-capture reason=\"{}\"", e.getMessage());
+        }
+    }
+
+    /** The log is the truth: it says what follows what the satellite has, and whether anything is wrong. */
+    private void leaveLive(String why) throws SQLException, ApplyFailure, InterruptedException {
+        ApplyLoop.LOG.info("event=following-the-log reason=\"{}\"", why);
+        log.leaveLive();
+        metrics.live(false);
+        liveTriedAt = System.nanoTime();
+        finish();
+        beginAnew(OffsetFinder.find(log, gaps.executed()));
+        stepsBack = 0;
+    }
+
+    private void beginAnew(long offset) {
+        startedAt = offset;
+        newest = null;
+        assembler = new RecordAssembler();
+        clock = new LogicalClock();
+        gaps = new GapDetector(gaps.executed());
+        broken = null;
+        log.seek(offset);
     }
 
     /** Commits what is complete. */
@@ -111,6 +171,10 @@ final class Follower implements AutoCloseable {
             accept(record);
             return true;
         } catch (Divergence e) {
+            if (log.isLive() && e.reason() != Divergence.Reason.REBUILD_RECORD) {
+                leaveLive(e.getMessage());
+                return false;
+            }
             if (!mayBeOfAReplacedCapture(e)) {
                 throw e;
             }
@@ -130,13 +194,9 @@ final class Follower implements AutoCloseable {
 
     private void goBack(Divergence e) throws SQLException, ApplyFailure, InterruptedException {
         finish();
-        startedAt = Math.max(log.begin(), startedAt - STEPS_BACK[stepsBack++]);
-        ApplyLoop.LOG.warn("event=epoch-uncertain {} next=read-from-offset-{}", e.getMessage(), startedAt);
-        assembler = new RecordAssembler();
-        clock = new LogicalClock();
-        gaps = new GapDetector(gaps.executed());
-        broken = null;
-        log.seek(startedAt);
+        long from = Math.max(log.begin(), startedAt - STEPS_BACK[stepsBack++]);
+        ApplyLoop.LOG.warn("event=epoch-uncertain {} next=read-from-offset-{}", e.getMessage(), from);
+        beginAnew(from);
     }
 
     private void accept(ConsumerRecord<byte[], byte[]> record) throws SQLException, ApplyFailure, InterruptedException {
@@ -167,6 +227,9 @@ final class Follower implements AutoCloseable {
             broken = null;
             gaps.epochStarted(start);
         } else if (event instanceof LogEvent.Broken breach) {
+            if (log.isLive()) {
+                throw broken(record, breach.what());
+            }
             broken = broken(record, breach.what());
             brokenSince = System.nanoTime();
             ApplyLoop.LOG.warn("event=log-broken {} next=wait-for-a-new-epoch", broken.getMessage());
@@ -180,7 +243,10 @@ final class Follower implements AutoCloseable {
 
     private void part(LogEvent.Part part, long loggedAt) throws SQLException, ApplyFailure, InterruptedException {
         long sinceParent = part.first() ? clock.sinceCommitParent(part.record()) : 0;
-        if (!gaps.wants(part)) {
+        boolean wanted = gaps.wants(part);
+        newest = part.last() ? part.gtid() : null;
+        newestCommittedMicros = part.record().getCommitTimeUs();
+        if (!wanted) {
             if (part.last()) {
                 metrics.skipped();
             }

@@ -5,6 +5,7 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import multimed.capture.tables.TableStream;
+import multimed.live.LiveServer;
 import multimed.log.FatalException;
 import multimed.process.Address;
 import multimed.process.AdminServer;
@@ -19,7 +20,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Entry point of {@code cdc-applier capture}. Runs epoch after epoch: any error but a fatal one ends the epoch, and the next starts
  * from the log's tail after a pause. Threads: main (binlog to log), debezium, Kafka's sender, gtid-gaps, admin,
- * table-stream and a table-subscriber for each of its subscribers.
+ * table-stream and a table-subscriber for each of its subscribers, live and a live-reader for each applier that follows.
  */
 public final class Capture {
     private static final Logger log = LoggerFactory.getLogger(Capture.class);
@@ -27,6 +28,7 @@ public final class Capture {
     private static final long LONGEST_PAUSE_MS = 5000;
     private static final long GOOD_RUN_NANOS = TimeUnit.SECONDS.toNanos(30);
     private static final int STOP_SECONDS = 10;
+    private static final long LIVE_BYTES = 4L * 1024 * 1024;
 
     private final CaptureConfig config;
     private final Metrics metrics = new Metrics();
@@ -61,9 +63,17 @@ public final class Capture {
 
     private int withTableStream() {
         try (TableStream tableStream = new TableStream(config.tableStreamListen(), config.master(), metrics)) {
-            return epochs(tableStream);
+            return withLive(tableStream);
         } catch (IOException e) {
             return cannotListen(config.tableStreamListen(), e);
+        }
+    }
+
+    private int withLive(TableStream tableStream) {
+        try (LiveServer live = new LiveServer(config.liveListen(), config.readersPassword(), LIVE_BYTES, metrics)) {
+            return epochs(tableStream, live);
+        } catch (IOException e) {
+            return cannotListen(config.liveListen(), e);
         }
     }
 
@@ -78,11 +88,11 @@ public final class Capture {
         }
     }
 
-    private int epochs(TableStream tableStream) {
+    private int epochs(TableStream tableStream, LiveServer live) {
         long pause = FIRST_PAUSE_MS;
         while (stop.getCount() > 0) {
             long startedAt = System.nanoTime();
-            try (CaptureRun run = new CaptureRun(config, metrics, readiness, prepared, tableStream)) {
+            try (CaptureRun run = new CaptureRun(config, metrics, readiness, prepared, tableStream, live)) {
                 current = run;
                 if (stop.getCount() > 0) {
                     run.run();

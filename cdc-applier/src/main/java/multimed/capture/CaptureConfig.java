@@ -11,12 +11,15 @@ import multimed.process.Settings;
  * Everything an operator can set for capture.
  *
  * @param tableStreamListen where subscribers of the table stream connect
+ * @param liveListen where appliers connect that follow capture and not the log
+ * @param readersPassword of the log's readers; null where the log asks for no account
  * @param largeBytes a transaction longer than this in the binlog is streamed raw, without Debezium and in bounded memory
  * @param debeziumWaitMs how long a transaction waits for Debezium before it goes out raw and Debezium is restarted
  * @param testFault test only: how to break the log's contract, or the table stream's
  */
 public record CaptureConfig(
-        LogAccess log, String topic, Address listen, Address tableStreamListen, MasterAccess master,
+        LogAccess log, String topic, Address listen, Address tableStreamListen, Address liveListen, String readersPassword,
+        MasterAccess master,
         long retentionHours, long largeBytes, long debeziumWaitMs, TestFault testFault) {
 
     static CaptureConfig from(Map<String, String> env) {
@@ -35,6 +38,8 @@ public record CaptureConfig(
                 s.text("LOG_TOPIC", "multimed.log"),
                 s.address("STATUS_LISTEN", "0.0.0.0:8080"),
                 s.address("TABLE_STREAM_LISTEN", "0.0.0.0:9095"),
+                s.address("LIVE_LISTEN", "0.0.0.0:9096"),
+                LogAccess.reader(s).password(),
                 new MasterAccess(
                         new Address(s.required("MASTER_HOST"), s.port("MASTER_PORT", 3306)),
                         s.text("CAPTURE_USER", "multimed_capture"),

@@ -8,6 +8,7 @@ import multimed.capture.debezium.ColumnKinds;
 import multimed.capture.debezium.RowSource;
 import multimed.capture.tables.TableStream;
 import multimed.gtid.GtidSet;
+import multimed.live.LiveServer;
 import multimed.log.EpochClaim;
 import multimed.log.FatalException;
 import multimed.log.LogAccess;
@@ -41,6 +42,8 @@ final class CaptureRun implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(CaptureRun.class);
     private static final int MAX_CLAIMS = 100;
     private static final int SET_CHECKS = 50;
+    /** Whoever follows capture has its records before the log has; in the log they may share a request. */
+    private static final int LINGER_MS = 50;
     private static final long READ_AHEAD_BYTES = 8L * 1024 * 1024;
 
     private final CaptureConfig config;
@@ -48,18 +51,21 @@ final class CaptureRun implements AutoCloseable {
     private final Readiness readiness;
     private final PreparedTransactions prepared;
     private final TableStream tableStream;
+    private final LiveServer live;
     private volatile BinlogReader reader;
     private volatile boolean closed;
 
     /** An epoch that is this run's own, and what lies before it. */
     private record Claim(long number, GtidSet set, LogWriter writer) {}
 
-    CaptureRun(CaptureConfig config, Metrics metrics, Readiness readiness, PreparedTransactions prepared, TableStream tableStream) {
+    CaptureRun(CaptureConfig config, Metrics metrics, Readiness readiness, PreparedTransactions prepared, TableStream tableStream,
+            LiveServer live) {
         this.config = config;
         this.metrics = metrics;
         this.readiness = readiness;
         this.prepared = prepared;
         this.tableStream = tableStream;
+        this.live = live;
     }
 
     /** Returns when closed, throws otherwise. */
@@ -79,6 +85,8 @@ final class CaptureRun implements AutoCloseable {
                 try (LogWriter writer = claim.writer()) {
                     lock.watch(writer::fail);
                     stream(claim, tail, master);
+                } finally {
+                    live.restart();
                 }
             }
         }
@@ -150,7 +158,7 @@ final class CaptureRun implements AutoCloseable {
     private Claim claim(LogTail tail, State state, GtidSet set, String serverUuid) throws Exception {
         EpochClaim claim = EpochClaim.after(state, set);
         for (int i = 0; i < MAX_CLAIMS; i++) {
-            LogWriter writer = new LogWriter(config.log(), config.topic(), claim.number(), metrics);
+            LogWriter writer = new LogWriter(config.log(), config.topic(), claim.number(), LINGER_MS, live::publish, metrics);
             boolean kept = false;
             try {
                 long own = writer.appendEpochStart(claim.set(), serverUuid);

@@ -48,30 +48,49 @@ public final class LogWriter implements AutoCloseable {
     private final AtomicLong acknowledged = new AtomicLong();
     private volatile long lastAckNanos = System.nanoTime();
     private final AtomicReference<Exception> failure = new AtomicReference<>();
+    private final Copy copy;
     private volatile long lastOffset = -1;
     private volatile Range intruder;
+
+    /** Gets each record but the first epoch start when it is on its way to the log, on the thread that appends. */
+    public interface Copy {
+        /** Nobody wants one. */
+        Copy NONE = (gtid, last, record) -> {};
+
+        /**
+         * @param gtid of the record's transaction; null: it is no transaction's
+         * @param last whether it is the transaction's last record
+         */
+        void record(Gtid gtid, boolean last, byte[] record);
+    }
 
     /** Offsets [from, end) that are not this writer's. */
     public record Range(long from, long end) {}
 
-    public LogWriter(LogAccess access, String topic, long epoch, Metrics metrics) {
-        this(new KafkaProducer<>(settings(access), new ByteArraySerializer(), new ByteArraySerializer()), topic, epoch, metrics);
+    /**
+     * @param lingerMs how long a record may wait for others, so that they share a request
+     * @param copy gets the records, too
+     */
+    public LogWriter(LogAccess access, String topic, long epoch, int lingerMs, Copy copy, Metrics metrics) {
+        this(new KafkaProducer<>(settings(access, lingerMs), new ByteArraySerializer(), new ByteArraySerializer()), topic, epoch, copy,
+                metrics);
     }
 
-    LogWriter(Producer<byte[], byte[]> producer, String topic, long epoch, Metrics metrics) {
+    LogWriter(Producer<byte[], byte[]> producer, String topic, long epoch, Copy copy, Metrics metrics) {
         this.producer = producer;
+        this.copy = copy;
         this.topic = topic;
         this.epoch = epoch;
         this.metrics = metrics;
     }
 
-    private static Properties settings(LogAccess access) {
+    private static Properties settings(LogAccess access, int lingerMs) {
         Properties p = access.clientSettings();
         p.put(ProducerConfig.ACKS_CONFIG, "all");
         p.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true);
         // With idempotence Kafka keeps the order for up to 5 requests in flight.
         p.put(ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, 5);
-        p.put(ProducerConfig.LINGER_MS_CONFIG, 0);
+        p.put(ProducerConfig.LINGER_MS_CONFIG, lingerMs);
         p.put(ProducerConfig.BATCH_SIZE_CONFIG, LogTopic.RECORD_BYTES);
         p.put(ProducerConfig.COMPRESSION_TYPE_CONFIG, "lz4");
         p.put(ProducerConfig.BUFFER_MEMORY_CONFIG, (long) LogTopic.MAX_RECORD_BYTES);
@@ -95,7 +114,7 @@ public final class LogWriter implements AutoCloseable {
 
     /** Repeats the start of the epoch between two transactions; chunks without their last one are void then. */
     public void repeatEpochStart(GtidSet set, String serverUuid) {
-        append(epochStart(set, serverUuid), 0, false);
+        append(epochStart(set, serverUuid), null, 0);
     }
 
     private LogRecord epochStart(GtidSet set, String serverUuid) {
@@ -109,21 +128,24 @@ public final class LogWriter implements AutoCloseable {
         if (previous != null) {
             record.setPreviousGtid(previous.toString());
         }
-        append(record.build(), commitMicros, record.getLastChunk());
+        append(record.build(), gtid, commitMicros);
     }
 
-    private void append(LogRecord record, long commitMicros, boolean endsTransaction) {
+    private void append(LogRecord record, Gtid gtid, long commitMicros) {
         check();
         sent.incrementAndGet();
         long sentAt = System.nanoTime();
+        byte[] bytes = record.toByteArray();
+        boolean endsTransaction = gtid != null && record.getLastChunk();
         producer.send(
-                new ProducerRecord<>(topic, 0, null, record.toByteArray()),
+                new ProducerRecord<>(topic, 0, null, bytes),
                 (metadata, error) -> {
                     acknowledged.incrementAndGet();
                     metrics.observe(Metric.CAPTURE_ACKNOWLEDGE, (System.nanoTime() - sentAt) / 1e9);
                     done(metadata, error, commitMicros, endsTransaction);
                 });
         count(record);
+        copy.record(gtid, endsTransaction, bytes);
     }
 
     private void count(LogRecord record) {

@@ -29,7 +29,8 @@ final class CdcProcess implements AutoCloseable {
                 "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), "multimed.Main", command);
         builder.environment()
                 .putAll(Map.of("KAFKA_BOOTSTRAP", kafka.bootstrap(), "LOG_TOPIC", kafka.topic(), "STATUS_LISTEN", "127.0.0.1:" + port,
-                        "TABLE_STREAM_LISTEN", "127.0.0.1:" + tableStreamPort, "LOG_AUTHENTICATION", "off"));
+                        "TABLE_STREAM_LISTEN", "127.0.0.1:" + tableStreamPort, "LIVE_LISTEN", "127.0.0.1:" + freePort(),
+                        "LOG_AUTHENTICATION", "off"));
         builder.environment().putAll(settings);
         process = builder.redirectErrorStream(true).redirectOutput(log).start();
     }

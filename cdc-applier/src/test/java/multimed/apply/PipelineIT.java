@@ -241,21 +241,18 @@ class PipelineIT {
         }
 
         private RowChange change() {
-            switch (random.nextInt(3)) {
-                case 0:
-                    int id = 1 + random.nextInt(8);
-                    long before = register[id];
-                    register[id] = next++;
-                    return set(id, before, register[id]);
-                case 1:
-                    if (!journal.isEmpty()) {
-                        return ofJournal(delete(signed(journal.pollFirst())));
-                    }
-                    // else as below
-                default:
-                    journal.add(next);
-                    return ofJournal(insert(signed(next++)));
+            int kind = random.nextInt(3);
+            if (kind == 0) {
+                int id = 1 + random.nextInt(8);
+                long before = register[id];
+                register[id] = next++;
+                return set(id, before, register[id]);
             }
+            if (kind == 1 && !journal.isEmpty()) {
+                return ofJournal(delete(signed(journal.pollFirst())));
+            }
+            journal.add(next);
+            return ofJournal(insert(signed(next++)));
         }
 
         /** Good ones around one that is not; the model stays as it is. */

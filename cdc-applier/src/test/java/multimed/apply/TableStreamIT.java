@@ -18,6 +18,8 @@ import multimed.gtid.GtidSet;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What capture tells over the table stream, with a real master and broker. */
 @Timeout(300)
@@ -150,11 +152,12 @@ class TableStreamIT {
                 .mapToLong(l -> (long) Double.parseDouble(l.substring(name.length()))).sum();
     }
 
-    @Test
-    void aPortThatIsTakenEndsCaptureWithAClearError() throws Exception {
+    @ParameterizedTest
+    @ValueSource(strings = {"TABLE_STREAM_LISTEN", "LIVE_LISTEN"})
+    void aPortThatIsTakenEndsCaptureWithAClearError(String setting) throws Exception {
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
                 CdcProcess capture = CdcProcess.capture(kafka, master,
-                        Map.of("TABLE_STREAM_LISTEN", "127.0.0.1:" + taken.getLocalPort()))) {
+                        Map.of(setting, "127.0.0.1:" + taken.getLocalPort()))) {
             assertEquals(71, capture.exitStatus());
             assertTrue(capture.log().contains("can't listen address=127.0.0.1:" + taken.getLocalPort()), capture.log());
         }

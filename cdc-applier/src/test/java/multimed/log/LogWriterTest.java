@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 class LogWriterTest {
     private final MockProducer<byte[], byte[]> kafka = new MockProducer<>(false, null, new ByteArraySerializer(),
             new ByteArraySerializer());
-    private final LogWriter writer = new LogWriter(kafka, "log", 7, new Metrics());
+    private final LogWriter writer = new LogWriter(kafka, "log", 7, LogWriter.Copy.NONE, new Metrics());
 
     private void append(int number) {
         LogRecord.Builder record = LogRecord.newBuilder().setLastChunk(true).setEmpty(Empty.getDefaultInstance());

@@ -1,0 +1,79 @@
+"""Appliers that have everything before get records straight from capture; the log has the same, and is what they fall back to."""
+
+import time
+
+import pytest
+
+from support.same import assert_same_rows
+
+LIVE = "multimed_applier_live"
+APPLIERS = ("applier-1", "applier-2")
+
+
+def live(stack, applier):
+    return stack.metrics(applier).total(LIVE) == 1
+
+
+def write_until_live(stack, wait_for, appliers=APPLIERS):
+    """An applier begins to follow capture when it has got a transaction from the log that was committed a moment ago."""
+    stack.sql("master", "CREATE TABLE IF NOT EXISTS app.live (id BIGINT PRIMARY KEY)")
+
+    def write():
+        stack.sql("master", "INSERT INTO app.live VALUES (%s)", (time.time_ns(),))
+        return all(live(stack, applier) for applier in appliers)
+
+    wait_for(write, 30, "appliers to follow capture")
+
+
+def test_appliers_follow_capture(stack, wait_for):
+    write_until_live(stack, wait_for)
+    assert stack.metrics("capture").total("multimed_capture_live_readers") == len(APPLIERS)
+    stack.await_satellites()
+    assert_same_rows(stack, "app", "live")
+
+
+@pytest.mark.fault
+def test_satellites_follow_while_the_log_stands_still(stack, wait_for):
+    write_until_live(stack, wait_for)
+    with stack.paused("kafka", "java"):
+        stack.sql("master", "INSERT INTO app.live VALUES (1)")
+        stack.await_satellites()
+        assert all(live(stack, applier) for applier in APPLIERS)
+    # The log gets it, too: an applier that lacks all of this reads it there.
+    stack.kill_process("applier-1", "java")
+    stack.sql("master", "INSERT INTO app.live VALUES (2)")
+    stack.await_satellites()
+    assert_same_rows(stack, "app", "live")
+
+
+@pytest.mark.fault
+def test_what_capture_told_and_did_not_log_comes_again_and_is_skipped(stack, load, wait_for):
+    """The log stands still, so that what satellites already have is lost with capture."""
+    write_until_live(stack, wait_for)
+    before = {service: stack.incarnation(service) for service in stack.satellites}
+    with load(stack) as writers:
+        writers.await_commits(50)
+        with stack.paused("kafka", "java"):
+            writers.await_commits(50)
+            stack.await_satellites()
+            stack.kill_process("capture", "java")
+        writers.await_commits(50)
+    stack.await_satellites()
+    assert_same_rows(stack, "app", writers.table)
+    writers.assert_all_acknowledged_are_there("master", *stack.satellites)
+    assert {service: stack.incarnation(service) for service in stack.satellites} == before, "nobody cloned"
+    skipped = sum(stack.metrics(applier).total("multimed_applier_skipped_total") for applier in APPLIERS)
+    assert skipped > 0, "the new capture brought again what the log lacked"
+    write_until_live(stack, wait_for)
+
+
+@pytest.mark.fault
+def test_an_applier_that_stands_still_goes_on_with_the_log(stack, load, wait_for):
+    write_until_live(stack, wait_for)
+    with load(stack) as writers:
+        with stack.paused("applier-1", "java"):
+            writers.await_commits(500)
+        writers.await_commits(50)
+    stack.await_satellites()
+    assert_same_rows(stack, "app", writers.table)
+    write_until_live(stack, wait_for)
