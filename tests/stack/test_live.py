@@ -77,3 +77,22 @@ def test_an_applier_that_stands_still_goes_on_with_the_log(stack, load, wait_for
     stack.await_satellites()
     assert_same_rows(stack, "app", writers.table)
     write_until_live(stack, wait_for)
+
+
+def test_a_transaction_in_parts_comes_from_the_log(stack, wait_for):
+    write_until_live(stack, wait_for)
+    before = retries(stack)
+    stack.sql("master", "CREATE TABLE app.in_parts (id INT PRIMARY KEY, t VARCHAR(1000))")
+    rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT i, REPEAT('x', 1000) FROM n"
+    stack.sql("master", f"INSERT INTO app.in_parts SELECT /*+ SET_VAR(cte_max_recursion_depth = 5000) */ * FROM ({rows}) AS r")
+    stack.sql("master", "UPDATE app.in_parts SET t = 'y' WHERE id = 1")
+    stack.await_satellites()
+    assert_same_rows(stack, "app", "in_parts")
+    assert retries(stack) == before, "nothing was tried twice"
+    write_until_live(stack, wait_for)
+
+
+def retries(stack):
+    name = "multimed_applier_retries_total"
+    pages = [stack.metrics(applier) for applier in APPLIERS]
+    return sum(page.total(name) for page in pages if name in page.names())

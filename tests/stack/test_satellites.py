@@ -113,6 +113,14 @@ def test_appliers_stay_with_their_own_satellites_when_addresses_change_hands(sta
     stack.await_satellites()
 
 
+def test_changes_come_over_the_satellites_own_unix_socket(stack, wait_for):
+    """All sessions that execute transactions side by side; the one that owns the satellite comes over TCP, and both are the same server's."""
+    workers = 4
+    sessions = "SELECT COUNT(*) FROM performance_schema.processlist WHERE USER = 'multimed_applier' AND HOST = 'localhost'"
+    for service in stack.satellites:
+        wait_for(lambda s=service: stack.sql(s, sessions)[0][0] == workers, 30, f"the sessions of {service}'s applier")
+
+
 @pytest.mark.fault
 @pytest.mark.parametrize("how", ["mysqld", "container"])
 def test_comes_back_by_itself_when_killed_under_load(stack, load, how):

@@ -54,7 +54,7 @@ public final class Apply {
     }
 
     private static void apply(ApplyConfig config, Metrics metrics, Readiness readiness) {
-        SatelliteConnector connector = new SatelliteConnector(config.satellite(), config.user(), config.password());
+        SatelliteConnector connector = new SatelliteConnector(config.satellite(), config.socket(), config.user(), config.password());
         BlockerWatch watch = new BlockerWatch(connector, config.ddlReaderWaitMs());
         ApplyLoop loop = new ApplyLoop(config, connector, () -> new ChangeLog(config.log(), config.logTopic(), config.live()),
                 watch, new ApplyMetrics(metrics, Apply::nowMicros), readiness);

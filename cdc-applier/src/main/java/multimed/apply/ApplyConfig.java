@@ -1,5 +1,6 @@
 package multimed.apply;
 
+import java.nio.file.Path;
 import java.util.Map;
 import multimed.log.LogAccess;
 import multimed.process.Address;
@@ -9,6 +10,7 @@ import multimed.process.Settings;
  * All settings of {@code apply}, immutable.
  *
  * @param live where capture gives records at once; null: all comes from the log
+ * @param socket the satellite's Unix socket, for the sessions that execute transactions side by side; null: TCP
  * @param workers sessions that execute transactions at the same time; with 1 all is done on one session
  * @param ddlReaderWaitMs how long a change waits for locks that readers hold before their connections are ended
  * @param rebuildFile where the satellite's supervisor looks for the GTID set that its next donor must contain
@@ -21,6 +23,7 @@ record ApplyConfig(
         Address live,
         Address statusListen,
         Address satellite,
+        Path socket,
         String user,
         String password,
         int workers,
@@ -40,6 +43,7 @@ record ApplyConfig(
                 s.text("LIVE_LOG", "").isEmpty() ? null : s.address("LIVE_LOG", ""),
                 s.address("STATUS_LISTEN", "0.0.0.0:8080"),
                 new Address(s.required("SATELLITE_HOST"), s.port("SATELLITE_PORT", 3306)),
+                s.text("SATELLITE_SOCKET", "").isEmpty() ? null : Path.of(s.text("SATELLITE_SOCKET", "")),
                 s.text("APPLIER_USER", "multimed_applier"),
                 s.secret("APPLIER_PASSWORD"),
                 (int) s.number("APPLIER_WORKERS", 4, 1, 64),
@@ -56,7 +60,8 @@ record ApplyConfig(
     /** Never the password. */
     @Override
     public String toString() {
-        return "kafka=" + log + " topic=" + logTopic + " live=" + live + " satellite=" + satellite + " user=" + user + " workers=" + workers
+        return "kafka=" + log + " topic=" + logTopic + " live=" + live + " satellite=" + satellite + " socket=" + socket + " user=" + user
+                + " workers=" + workers
                 + " status_listen=" + statusListen + " ddl_reader_wait_ms=" + ddlReaderWaitMs;
     }
 }

@@ -177,7 +177,9 @@ final class CommitQueue {
 
     private void committedAlong(PipelineSession session, Task task) {
         session.task = null;
-        committed(task);
+        if (task.state != State.FAILED) {
+            committed(task);
+        }
     }
 
     private void committed(Task task) {

@@ -35,7 +35,8 @@ final class Follower implements AutoCloseable {
 
     /** A transaction that was committed less than this ago: what follows it should still be in capture's memory. */
     private static final long LIVE_AGE_MICROS = 1_000_000;
-    private static final long LIVE_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long FIRST_LIVE_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long LONGEST_LIVE_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(60);
 
     private final SatelliteSession session;
     private final ChangeLog log;
@@ -56,7 +57,20 @@ final class Follower implements AutoCloseable {
     /** The last transaction that came, if all of it has; and when the master committed it. */
     private Gtid newest;
     private long newestCommittedMicros;
-    private long liveTriedAt = System.nanoTime() - LIVE_PAUSE_NANOS;
+    /** Whether anything came since capture is followed. */
+    private boolean heardLive;
+    private long livePauseNanos = FIRST_LIVE_PAUSE_NANOS;
+    private long liveEndedAt = System.nanoTime() - FIRST_LIVE_PAUSE_NANOS;
+
+    /** A transaction that takes long: capture would have to wait for its writing, or to keep it. */
+    private static final class InParts extends RuntimeException {
+        private final transient Gtid gtid;
+
+        InParts(Gtid gtid) {
+            super("in parts", null, false, false);
+            this.gtid = gtid;
+        }
+    }
 
     /**
      * @param parallel the pipeline's sessions; without any, all is written serially
@@ -78,8 +92,6 @@ final class Follower implements AutoCloseable {
 
     /** Starts reading the log where the satellite's data ends; returns that offset. */
     long start() {
-        log.leaveLive();
-        metrics.live(false);
         startedAt = OffsetFinder.find(log, gaps.executed());
         log.seek(startedAt);
         metrics.position(gaps.executed());
@@ -92,8 +104,16 @@ final class Follower implements AutoCloseable {
         try {
             records = log.poll(timeout);
         } catch (ChangeLog.LiveEnded e) {
-            leaveLive(e.getMessage());
+            if (heardLive) {
+                leaveLive(e.getMessage());
+            } else {
+                triedInVain(e.getMessage());
+            }
             return;
+        }
+        if (log.isLive() && !records.isEmpty()) {
+            heardLive = true;
+            livePauseNanos = FIRST_LIVE_PAUSE_NANOS;
         }
         boolean idle = pipeline == null || pipeline.isIdle();
         if (broken != null && System.nanoTime() - brokenSince > NEW_EPOCH_WAIT_NANOS) {
@@ -123,28 +143,42 @@ final class Follower implements AutoCloseable {
      * the way through the log.
      */
     private void goLive() {
-        long now = System.nanoTime();
-        if (newest == null || broken != null || now - liveTriedAt < LIVE_PAUSE_NANOS
+        if (newest == null || broken != null || System.nanoTime() - liveEndedAt < livePauseNanos
                 || System.currentTimeMillis() * 1000 - newestCommittedMicros > LIVE_AGE_MICROS) {
             return;
         }
-        liveTriedAt = now;
         try {
             log.goLive(newest);
+            heardLive = false;
             metrics.live(true);
             ApplyLoop.LOG.info("event=following-capture after={}", newest);
         } catch (ChangeLog.LiveEnded e) {
-            ApplyLoop.LOG.debug("event=not-following-capture reason=\"{}\"", e.getMessage());
+            triedInVain(e.getMessage());
         }
+    }
+
+    /** Nothing came from capture: the log is still read up to where it goes on. The next try waits longer. */
+    private void triedInVain(String why) {
+        ApplyLoop.LOG.info("event=not-following-capture reason=\"{}\"", why);
+        livePauseNanos = Math.min(LONGEST_LIVE_PAUSE_NANOS, 2 * livePauseNanos);
+        closeLive();
+    }
+
+    private void closeLive() {
+        log.leaveLive();
+        metrics.live(false);
+        heardLive = false;
+        liveEndedAt = System.nanoTime();
     }
 
     /** The log is the truth: it says what follows what the satellite has, and whether anything is wrong. */
     private void leaveLive(String why) throws SQLException, ApplyFailure, InterruptedException {
         ApplyLoop.LOG.info("event=following-the-log reason=\"{}\"", why);
-        log.leaveLive();
-        metrics.live(false);
-        liveTriedAt = System.nanoTime();
+        closeLive();
         finish();
+        // Of a transaction in parts the log brings the first one again.
+        writer.abandon();
+        inHand = null;
         beginAnew(OffsetFinder.find(log, gaps.executed()));
         stepsBack = 0;
     }
@@ -170,8 +204,11 @@ final class Follower implements AutoCloseable {
         try {
             accept(record);
             return true;
+        } catch (InParts e) {
+            leaveLive("a transaction in parts, which the log keeps for as long as it takes gtid=" + e.gtid);
+            return false;
         } catch (Divergence e) {
-            if (log.isLive() && e.reason() != Divergence.Reason.REBUILD_RECORD) {
+            if (log.isLive()) {
                 leaveLive(e.getMessage());
                 return false;
             }
@@ -234,7 +271,7 @@ final class Follower implements AutoCloseable {
             brokenSince = System.nanoTime();
             ApplyLoop.LOG.warn("event=log-broken {} next=wait-for-a-new-epoch", broken.getMessage());
         } else if (event instanceof LogEvent.Part part) {
-            part(part, record.timestamp());
+            part(part, log.isLive() ? part.record().getCommitTimeUs() / 1000 : record.timestamp());
         } else if (event instanceof LogEvent.Abandoned abandoned && abandoned.gtid().equals(inHand)) {
             writer.abandon();
             inHand = null;
@@ -251,6 +288,9 @@ final class Follower implements AutoCloseable {
                 metrics.skipped();
             }
             return;
+        }
+        if (log.isLive() && part.first() && !part.last()) {
+            throw new InParts(part.gtid());
         }
         if (part.record().hasRebuild()) {
             finish();
@@ -348,6 +388,7 @@ final class Follower implements AutoCloseable {
 
     @Override
     public void close() {
+        closeLive();
         if (pipeline != null) {
             pipeline.close();
         }

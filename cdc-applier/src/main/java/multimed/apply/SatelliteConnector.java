@@ -1,5 +1,7 @@
 package multimed.apply;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -18,14 +20,19 @@ final class SatelliteConnector {
     private static final String LOCK = "multimed_applier";
     private static final int LOCK_WAIT_S = 2;
     private static final int LOGIN_TIMEOUT_MS = 5000;
+    /** For all sessions, until the pipeline has them. */
+    private static final int LOCAL_TIMEOUT_MS = 30_000;
 
     private final Address satellite;
+    private final Path socket;
     private final String user;
     private final String password;
     private final Properties properties = new Properties();
 
-    SatelliteConnector(Address satellite, String user, String password) {
+    /** @param socket the satellite's Unix socket; null, or not there: the pipeline's sessions come over TCP, too */
+    SatelliteConnector(Address satellite, Path socket, String user, String password) {
         this.satellite = satellite;
+        this.socket = socket;
         this.user = user;
         this.password = password;
         properties.setProperty("user", user);
@@ -64,7 +71,8 @@ final class SatelliteConnector {
 
     /** A session for the pipeline. Both sessions must be on the same incarnation of the satellite. */
     PipelineSession openParallel(SatelliteSession owner) throws SQLException {
-        PipelinedConnection connection = login();
+        boolean local = socket != null && Files.exists(socket);
+        PipelinedConnection connection = local ? PipelinedConnection.openLocal(socket, user, password, LOCAL_TIMEOUT_MS) : login();
         try {
             if (!owner.identity().incarnation().equals(connection.text(INCARNATION))) {
                 throw new SQLException("the satellite was restarted", "08006");

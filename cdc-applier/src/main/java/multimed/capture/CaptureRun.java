@@ -43,7 +43,7 @@ final class CaptureRun implements AutoCloseable {
     private static final int MAX_CLAIMS = 100;
     private static final int SET_CHECKS = 50;
     /** Whoever follows capture has its records before the log has; in the log they may share a request. */
-    private static final int LINGER_MS = 50;
+    private static final int LINGER_MS = 100;
     private static final long READ_AHEAD_BYTES = 8L * 1024 * 1024;
 
     private final CaptureConfig config;

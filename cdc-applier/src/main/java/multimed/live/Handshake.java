@@ -17,8 +17,10 @@ import multimed.gtid.Gtid;
  *
  * <pre>
  * server: version 1, nonce 32
- * reader: nonce 32, HMAC-SHA256(password, "reader" server's nonce, reader's nonce) 32, newest GTID that it has (length 2, text)
- * server: HMAC-SHA256(password, "server" server's nonce, reader's nonce) 32; then what LiveServer sends
+ * reader: nonce 32, HMAC-SHA256(password, "reader" server's nonce, reader's nonce) 32
+ * server: HMAC-SHA256(password, "server" server's nonce, reader's nonce) 32
+ * reader: newest GTID that it has (length 2, text)
+ * server: what LiveServer sends
  * </pre>
  */
 final class Handshake {
@@ -36,13 +38,13 @@ final class Handshake {
         out.flush();
         byte[] other = in.readNBytes(NONCE);
         byte[] proof = in.readNBytes(NONCE);
-        String text = in.readUTF();
         if (!MessageDigest.isEqual(proof, proof(password, "reader", own, other))) {
             throw new IOException("wrong password");
         }
         out.write(proof(password, "server", own, other));
+        out.flush();
         try {
-            return Gtid.parse(text);
+            return Gtid.parse(in.readUTF());
         } catch (IllegalArgumentException e) {
             throw new IOException(e.getMessage(), e);
         }
@@ -58,11 +60,12 @@ final class Handshake {
         byte[] own = nonce();
         out.write(own);
         out.write(proof(password, "reader", other, own));
-        out.writeUTF(newest.toString());
         out.flush();
         if (!MessageDigest.isEqual(in.readNBytes(NONCE), proof(password, "server", other, own))) {
             throw new IOException("refused: capture has another password of the log's readers");
         }
+        out.writeUTF(newest.toString());
+        out.flush();
     }
 
     private static byte[] nonce() {

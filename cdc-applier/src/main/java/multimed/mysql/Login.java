@@ -14,7 +14,7 @@ import javax.crypto.Cipher;
 /**
  * The client's part of the handshake with caching_sha2_password without TLS: the fast path, and the full one with the server's
  * RSA key (protocol pages "Protocol::HandshakeV10", "Caching_sha2_password information"). Pure: payloads in, payloads out.
- * Must never: send the password other than scrambled or encrypted, or show it in an error.
+ * Must never: send the password over a network other than scrambled or encrypted, or show it in an error.
  */
 final class Login {
     private static final String PLUGIN = "caching_sha2_password";
@@ -32,13 +32,25 @@ final class Login {
 
     private final String user;
     private final byte[] password;
+    /** The server sees the password on no network: over a Unix socket it asks for it as it is. */
+    private final boolean local;
     private byte[] nonce;
     private long connectionId;
     private boolean done;
 
     Login(String user, String password) {
+        this(user, password, false);
+    }
+
+    private Login(String user, String password, boolean local) {
         this.user = user;
         this.password = password.getBytes(StandardCharsets.UTF_8);
+        this.local = local;
+    }
+
+    /** Over a Unix socket. */
+    static Login local(String user, String password) {
+        return new Login(user, password, true);
     }
 
     boolean done() {
@@ -143,7 +155,7 @@ final class Login {
             return null;
         }
         if (data.length == 1 && data[0] == FULL_WANTED) {
-            return new byte[] {KEY_PLEASE};
+            return local ? Arrays.copyOf(password, password.length + 1) : new byte[] {KEY_PLEASE};
         }
         return encrypted(new String(data, StandardCharsets.US_ASCII));
     }

@@ -25,7 +25,8 @@ final class PipelineFixture implements AutoCloseable, PipelineListener {
         ApplyConfig config = ApplyConfig
                 .from(Map.of("LOG_AUTHENTICATION", "off", "SATELLITE_HOST", satellite.address(), "APPLIER_USER", TestMysql.USER,
                         "APPLIER_PASSWORD", TestMysql.PASSWORD));
-        SatelliteConnector connector = new SatelliteConnector(new Address(satellite.address(), 3306), TestMysql.USER, TestMysql.PASSWORD);
+        SatelliteConnector connector = new SatelliteConnector(new Address(satellite.address(), 3306), null, TestMysql.USER,
+                TestMysql.PASSWORD);
         List<PipelineSession> sessions = new ArrayList<>();
         try (SatelliteSession owner = connector.open()) {
             for (int i = 0; i < count; i++) {

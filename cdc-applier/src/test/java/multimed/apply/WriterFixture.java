@@ -17,7 +17,7 @@ final class WriterFixture implements AutoCloseable {
         ApplyConfig config = ApplyConfig
                 .from(Map.of("LOG_AUTHENTICATION", "off", "SATELLITE_HOST", satellite.address(), "APPLIER_USER", TestMysql.USER,
                         "APPLIER_PASSWORD", TestMysql.PASSWORD));
-        session = new SatelliteConnector(new Address(satellite.address(), 3306), TestMysql.USER, TestMysql.PASSWORD).open();
+        session = new SatelliteConnector(new Address(satellite.address(), 3306), null, TestMysql.USER, TestMysql.PASSWORD).open();
         writer = new SerialWriter(session, config, new RowFilter(0), part -> committed++, () -> {});
     }
 

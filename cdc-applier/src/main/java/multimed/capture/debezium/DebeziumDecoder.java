@@ -80,9 +80,10 @@ final class DebeziumDecoder implements AutoCloseable {
     /**
      * Waits for a transaction that the master's binlog has.
      *
+     * @param rows how many row changes it has there
      * @param before whether a GTID lies before the wanted one in the binlog
      */
-    Answer take(Gtid wanted, Predicate<Gtid> before) throws InterruptedException {
+    Answer take(Gtid wanted, int rows, Predicate<Gtid> before) throws InterruptedException {
         if (failure != null) {
             return Answer.without("debezium_down");
         }
@@ -91,7 +92,7 @@ final class DebeziumDecoder implements AutoCloseable {
         }
         long deadline = System.nanoTime() + waitMs * 1_000_000;
         while (true) {
-            DecodedTransaction next = queue.peek(Math.max(0, (deadline - System.nanoTime()) / 1_000_000));
+            DecodedTransaction next = queue.peek(wanted, rows, Math.max(0, (deadline - System.nanoTime()) / 1_000_000));
             if (next == null) {
                 return Answer.without(failure != null ? "debezium_down" : fail("late", "debezium_late"));
             }
@@ -134,9 +135,9 @@ final class DebeziumDecoder implements AutoCloseable {
         }
     }
 
-    private void put(DecodedTransaction transaction) {
+    private void put(Gtid gtid, DecodedTransaction.Row row) {
         try {
-            queue.put(transaction);
+            queue.add(gtid, row);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -40,7 +40,6 @@ final class DebeziumEngines {
         p.put("notification.enabled.channels", "sink");
         p.put("notification.sink.topic.name", NOTIFICATIONS);
         p.put("include.schema.changes", "false");
-        p.put("provide.transaction.metadata", "true");
         p.put("tombstones.on.delete", "false");
         p.put("extended.headers.enabled", "false");
         exactValues(p);

@@ -25,14 +25,15 @@ final class DebeziumTask implements Runnable, AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(DebeziumTask.class);
 
     private final Map<String, String> settings;
+    private final Consumer<SourceRecord> handler;
     private final Consumer<Throwable> ended;
     private volatile boolean closed;
 
     /** @param handler called on Debezium's threads, by one at a time, in order */
     DebeziumTask(Map<String, String> settings, Consumer<SourceRecord> handler, Consumer<Throwable> ended) {
         this.settings = settings;
+        this.handler = handler;
         this.ended = ended;
-        HandOver.register(settings, handler);
     }
 
     @Override
@@ -40,6 +41,7 @@ final class DebeziumTask implements Runnable, AutoCloseable {
         Throwable error = null;
         MySqlConnector connector = new MySqlConnector();
         MySqlConnectorTask task = new MySqlConnectorTask();
+        HandOver.register(settings, handler);
         try {
             connector.start(settings);
             task.initialize(new NoOffsets(settings));

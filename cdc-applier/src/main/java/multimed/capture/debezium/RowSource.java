@@ -75,7 +75,7 @@ public final class RowSource implements AutoCloseable {
      * @param changes the table of each change, in order
      */
     public Answer rows(Gtid wanted, GtidSet done, List<TableMap> changes) throws InterruptedException {
-        DebeziumDecoder.Answer answer = take(wanted, done);
+        DebeziumDecoder.Answer answer = take(wanted, changes.size(), done);
         if (answer.transaction() == null) {
             return new Answer(null, answer.reason());
         }
@@ -87,7 +87,7 @@ public final class RowSource implements AutoCloseable {
         }
     }
 
-    private DebeziumDecoder.Answer take(Gtid wanted, GtidSet done) throws InterruptedException {
+    private DebeziumDecoder.Answer take(Gtid wanted, int rows, GtidSet done) throws InterruptedException {
         tick();
         if (decoder == null && !caughtUp) {
             return DebeziumDecoder.Answer.without("catching_up");
@@ -96,7 +96,7 @@ public final class RowSource implements AutoCloseable {
             return DebeziumDecoder.Answer.without("debezium_down");
         }
         long waitsSince = System.nanoTime();
-        DebeziumDecoder.Answer answer = decoder.take(wanted, done::contains);
+        DebeziumDecoder.Answer answer = decoder.take(wanted, rows, done::contains);
         metrics.observe(Metric.CAPTURE_DECODE_WAIT, (System.nanoTime() - waitsSince) / 1e9);
         if (answer.reason().equals("debezium_silent") || answer.reason().equals("debezium_late")) {
             restart(answer.reason());
