@@ -151,7 +151,7 @@ final class Follower implements AutoCloseable {
             log.goLive(newest);
             heardLive = false;
             metrics.live(true);
-            ApplyLoop.LOG.info("event=following-capture after={}", newest);
+            ApplyLoop.LOG.debug("event=following-capture after={}", newest);
         } catch (ChangeLog.LiveEnded e) {
             triedInVain(e.getMessage());
         }
@@ -159,7 +159,7 @@ final class Follower implements AutoCloseable {
 
     /** Nothing came from capture: the log is still read up to where it goes on. The next try waits longer. */
     private void triedInVain(String why) {
-        ApplyLoop.LOG.info("event=not-following-capture reason=\"{}\"", why);
+        ApplyLoop.LOG.debug("event=not-following-capture reason=\"{}\"", why);
         livePauseNanos = Math.min(LONGEST_LIVE_PAUSE_NANOS, 2 * livePauseNanos);
         closeLive();
     }
@@ -173,7 +173,7 @@ final class Follower implements AutoCloseable {
 
     /** The log is the truth: it says what follows what the satellite has, and whether anything is wrong. */
     private void leaveLive(String why) throws SQLException, ApplyFailure, InterruptedException {
-        ApplyLoop.LOG.info("event=following-the-log reason=\"{}\"", why);
+        ApplyLoop.LOG.debug("event=following-the-log reason=\"{}\"", why);
         closeLive();
         finish();
         // Of a transaction in parts the log brings the first one again.
