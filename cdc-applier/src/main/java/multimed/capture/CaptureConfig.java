@@ -14,13 +14,12 @@ import multimed.process.Settings;
  * @param liveListen where appliers connect that follow capture and not the log
  * @param readersPassword of the log's readers; null where the log asks for no account
  * @param largeBytes a transaction longer than this in the binlog is streamed raw, without Debezium and in bounded memory
- * @param debeziumWaitMs how long a transaction waits for Debezium before it goes out raw and Debezium is restarted
  * @param testFault test only: how to break the log's contract, or the table stream's
  */
 public record CaptureConfig(
         LogAccess log, String topic, Address listen, Address tableStreamListen, Address liveListen, String readersPassword,
         MasterAccess master,
-        long retentionHours, long largeBytes, long debeziumWaitMs, TestFault testFault) {
+        long retentionHours, long largeBytes, TestFault testFault) {
 
     static CaptureConfig from(Map<String, String> env) {
         return from(env, LogAccess::writer);
@@ -46,7 +45,6 @@ public record CaptureConfig(
                         s.secret("CAPTURE_PASSWORD")),
                 s.number("LOG_RETENTION_HOURS", 168, 1, 24 * 3650),
                 s.number("CAPTURE_LARGE_BYTES", 4 * 1024 * 1024, 64 * 1024, 256L * 1024 * 1024),
-                s.number("CAPTURE_DEBEZIUM_WAIT_MS", 5000, 10, 600_000),
                 testFault(s));
         s.check();
         return config;

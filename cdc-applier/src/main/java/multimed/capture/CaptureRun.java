@@ -183,7 +183,7 @@ final class CaptureRun implements AutoCloseable {
         metrics.set(Metric.CAPTURE_POSITION, claim.set().count());
         Collations collations = master.collations();
         Classifier classifier = new Classifier(collations, master.systemTimeZone());
-        try (RowSource rows = new RowSource(config.master(), config.debeziumWaitMs(), new ColumnKinds(collations), metrics);
+        try (RowSource rows = new RowSource(config.master(), new ColumnKinds(collations), metrics);
                 GeneratedColumns generated = new GeneratedColumns(config.master());
                 UnloggedGtids gaps = new UnloggedGtids(config.master())) {
             EpochKeeper epoch = new EpochKeeper(

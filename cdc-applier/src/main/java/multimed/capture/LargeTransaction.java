@@ -1,5 +1,6 @@
 package multimed.capture;
 
+import java.util.List;
 import java.util.Locale;
 import multimed.binlog.BinlogEvent;
 import multimed.binlog.EventType;
@@ -51,7 +52,7 @@ final class LargeTransaction {
             }
         } else if (!started && with.classifier.isOpening(event)) {
             started = true;
-            open(with.classifier.opening(event, formatDescription));
+            open(event);
         } else {
             if (!started && event.type() == EventType.QUERY) {
                 stream.session(RowSession.of(event));
@@ -60,8 +61,9 @@ final class LargeTransaction {
         }
     }
 
-    private void open(Verdict verdict) {
-        with.rowSource.statement(start.gtid());
+    private void open(BinlogEvent event) {
+        Verdict verdict = with.classifier.opening(event, formatDescription);
+        with.rowSource.statement(start.gtid(), List.of(event));
         if (verdict instanceof AsStatementThenRaw opening) {
             stream.open(opening.statement());
         } else {

@@ -73,6 +73,7 @@ final class Sequencer implements BinlogReader.Sink {
             formatDescription = event.bytes();
         } else if (type == EventType.ROTATE) {
             rotate(event);
+            rowSource.rotated(event);
         } else if (type == EventType.HEARTBEAT || type == EventType.HEARTBEAT_V2) {
             idle();
         } else if (EventType.isGtid(type)) {

@@ -48,10 +48,10 @@ final class VerdictWriter {
         } else if (verdict instanceof AsRaw raw) {
             writer.raw(transaction, previous, raw.reason());
         } else if (verdict instanceof AsStatement statement) {
-            rowSource.statement(start.gtid());
+            rowSource.statement(start.gtid(), transaction.events());
             writer.statement(start, previous, statement);
         } else if (verdict instanceof AsStatementThenRaw opening) {
-            rowSource.statement(start.gtid());
+            rowSource.statement(start.gtid(), transaction.events());
             writer.statementThenRaw(transaction, previous, opening.statement());
         } else if (verdict instanceof AsEmpty && largeXa) {
             xa.fromBinlog(start, previous, Statements.xid(QueryEvent.parse(transaction.events().get(0))), file);
@@ -64,17 +64,17 @@ final class VerdictWriter {
         } else if (verdict instanceof AsXaCommit commit) {
             xa.commit(start, previous, commit.xid(), file);
         } else if (verdict instanceof AsRebuild rebuild) {
-            rowSource.statement(start.gtid());
+            rowSource.statement(start.gtid(), transaction.events());
             writer.rebuild(start, previous, rebuild.reason());
         }
     }
 
-    private void rows(MasterTransaction transaction, Gtid previous, AsRows verdict) throws InterruptedException {
+    private void rows(MasterTransaction transaction, Gtid previous, AsRows verdict) {
         if (!verdict.changes().stream().allMatch(generatedColumns::surelyNone)) {
             writer.raw(transaction, previous, "generated");
             return;
         }
-        RowSource.Answer answer = rowSource.rows(transaction.start().gtid(), epoch.set(), verdict.changes());
+        RowSource.Answer answer = rowSource.rows(transaction.start().gtid(), transaction.events(), verdict.changes());
         if (answer.rows() != null) {
             writer.rows(transaction.start(), previous, answer.rows());
         } else {

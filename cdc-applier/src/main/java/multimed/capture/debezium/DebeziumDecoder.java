@@ -1,7 +1,11 @@
 package multimed.capture.debezium;
 
+import java.io.IOException;
 import java.sql.SQLException;
-import java.util.function.Predicate;
+import java.util.ArrayList;
+import java.util.List;
+import multimed.binlog.BinlogEvent;
+import multimed.binlog.EventType;
 import multimed.gtid.Gtid;
 import multimed.gtid.GtidSet;
 import multimed.master.Master;
@@ -12,64 +16,60 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One run of Debezium's engine, on threads of its own. In: the master's binlog from now on. Out: {@link #take}: a transaction's
- * decoded rows. Must never: give rows of a transaction that may have been decoded with a schema newer than itself.
+ * One run of Debezium. In: transactions of the binlog, in order: those whose rows are wanted, and every statement. Out: decoded rows.
+ * It starts on threads of its own; then it works on the caller's, capture's. Must never: give rows of a transaction that may have
+ * been decoded with another schema than it was written under.
  *
- * <p>Debezium begins at a binlog position and reads the tables' schemas a little later. What the master had committed when that was
- * done is {@link Window#unsafe()}; if a DDL lies between the two, even later rows may be decoded wrongly and the run is useless.
+ * <p>Debezium reads the tables' schemas when it starts, and follows the statements that it is given. What the master had committed when
+ * the schemas had been read is {@link Window#unsafe()}: their rows may be older than the schemas. A statement that was committed after
+ * the start and not given, since Debezium was not ready, may be in the schemas or not: the run is useless then.
  */
 final class DebeziumDecoder implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(DebeziumDecoder.class);
+    private static final long MAX_BYTES = 64L * 1024 * 1024;
 
     /**
      * @param start executed on the master before Debezium began
      * @param unsafe executed on the master when the schemas had been read
      */
-    record Window(GtidSet start, GtidSet unsafe) {
-        /** Whether a DDL with this GTID spoils the run. */
-        boolean spoiledBy(Gtid ddl) {
-            return unsafe.contains(ddl) && !start.contains(ddl);
-        }
-    }
+    private record Window(GtidSet start, GtidSet unsafe) {}
 
     /** Rows, or why there are none: one word. */
-    record Answer(DecodedTransaction transaction, String reason) {
+    record Answer(List<DecodedRow> rows, String reason) {
         static Answer without(String reason) {
             return new Answer(null, reason);
         }
     }
 
     private final MasterAccess access;
-    private final long waitMs;
-    private final DecodedQueue queue = new DecodedQueue();
-    private final DecodedRows rows = new DecodedRows(this::put);
-    private final DebeziumTask engine;
+    private final DecodedRows rows = new DecodedRows(MAX_BYTES);
+    private final FedTask task;
+    /** Statements that came before it was ready. */
+    private final List<Gtid> missed = new ArrayList<>();
     private volatile GtidSet start = GtidSet.EMPTY;
     private volatile Window window;
     private volatile String failure;
 
-    DebeziumDecoder(MasterAccess access, long waitMs) {
+    DebeziumDecoder(MasterAccess access) {
         this.access = access;
-        this.waitMs = waitMs;
-        engine = DebeziumEngines.create(access, this::handle, this::ended);
-        Thread thread = new Thread(this::runEngine, "debezium");
+        task = new FedTask(DebeziumEngines.settings(access), this::handle, this::ended);
+        Thread thread = new Thread(this::runTask, "debezium");
         thread.setDaemon(true);
         thread.start();
     }
 
-    private void runEngine() {
+    private void runTask() {
         try (Master master = new Master(access)) {
             start = master.executed();
         } catch (SQLException | RuntimeException e) {
             ended(e);
             return;
         }
-        engine.run();
+        task.run();
     }
 
-    /** Null until the schemas have been read. */
-    Window window() {
-        return window;
+    private boolean ready() {
+        return window != null && task.feed().isConnected();
     }
 
     /** Why it can't be used any more, for the log; null while it runs. */
@@ -77,39 +77,68 @@ final class DebeziumDecoder implements AutoCloseable {
         return failure;
     }
 
-    /**
-     * Waits for a transaction that the master's binlog has.
-     *
-     * @param rows how many row changes it has there
-     * @param before whether a GTID lies before the wanted one in the binlog
-     */
-    Answer take(Gtid wanted, int rows, Predicate<Gtid> before) throws InterruptedException {
+    /** Whether a statement may be in the schemas or not. */
+    boolean spoiled() {
+        if (!ready()) {
+            return false;
+        }
+        boolean unknown = missed.stream().anyMatch(gtid -> !window.start().contains(gtid));
+        missed.clear();
+        return unknown;
+    }
+
+    /** The rows of a transaction; all statements before it were given. */
+    Answer decode(Gtid gtid, List<BinlogEvent> events) {
         if (failure != null) {
             return Answer.without("debezium_down");
         }
-        if (window == null || window.unsafe().contains(wanted)) {
+        if (!ready() || window.unsafe().contains(gtid)) {
             return Answer.without("debezium_starting");
         }
-        long deadline = System.nanoTime() + waitMs * 1_000_000;
-        while (true) {
-            DecodedTransaction next = queue.peek(wanted, rows, Math.max(0, (deadline - System.nanoTime()) / 1_000_000));
-            if (next == null) {
-                return Answer.without(failure != null ? "debezium_down" : fail("late", "debezium_late"));
+        for (BinlogEvent event : events) {
+            if (EventType.isChange(event.type())) {
+                give(event);
             }
-            if (next.gtid().equals(wanted)) {
-                queue.remove();
-                return next.complete() ? new Answer(next, "") : Answer.without("debezium_incomplete");
+        }
+        Answer answer = answer();
+        rows.clear();
+        return answer;
+    }
+
+    private Answer answer() {
+        if (failure != null) {
+            return Answer.without("debezium_down");
+        }
+        return rows.complete() ? new Answer(rows.rows(), "") : Answer.without("debezium_incomplete");
+    }
+
+    /** Statements that may change schemas. */
+    void statement(Gtid gtid, List<BinlogEvent> events) {
+        if (!ready() || window.unsafe().contains(gtid)) {
+            missed.add(gtid);
+            return;
+        }
+        for (BinlogEvent event : events) {
+            if (event.type() == EventType.QUERY) {
+                give(event);
             }
-            if (!before.test(next.gtid())) {
-                return Answer.without("debezium_silent");
-            }
-            queue.remove();
+        }
+        rows.clear();
+    }
+
+    /** The binlog goes on in another file: tables get other numbers. */
+    void rotated(BinlogEvent rotate) {
+        if (ready()) {
+            give(rotate);
         }
     }
 
-    private String fail(String why, String reason) {
-        failure = why;
-        return reason;
+    private void give(BinlogEvent event) {
+        try {
+            task.feed().feed(event);
+        } catch (IOException | RuntimeException e) {
+            failure = rootMessage(e);
+        }
     }
 
     private void handle(SourceRecord record) {
@@ -135,17 +164,8 @@ final class DebeziumDecoder implements AutoCloseable {
         }
     }
 
-    private void put(Gtid gtid, DecodedTransaction.Row row) {
-        try {
-            queue.add(gtid, row);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
     private void ended(Throwable error) {
         failure = error == null ? "ended" : rootMessage(error);
-        queue.close();
     }
 
     private static String rootMessage(Throwable error) {
@@ -159,7 +179,6 @@ final class DebeziumDecoder implements AutoCloseable {
     /** Returns at once; what the task has open is closed by its own thread. */
     @Override
     public void close() {
-        queue.close();
-        engine.close();
+        task.close();
     }
 }

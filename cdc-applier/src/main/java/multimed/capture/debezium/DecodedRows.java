@@ -1,56 +1,62 @@
 package multimed.capture.debezium;
 
 import java.nio.ByteBuffer;
-import multimed.capture.debezium.DecodedTransaction.Operation;
-import multimed.capture.debezium.DecodedTransaction.Row;
-import multimed.gtid.Gtid;
+import java.util.ArrayList;
+import java.util.List;
+import multimed.capture.debezium.DecodedRow.Operation;
 import org.apache.kafka.connect.data.Struct;
 import org.apache.kafka.connect.source.SourceRecord;
 
 /**
- * In: Debezium's records one by one (row changes; others don't matter). Out: each row under the GTID of its transaction. Pure but for
- * the GTID that it remembers. Debezium's own marks of a transaction's beginning and end are not asked for: they are two more records for
- * each, and capture knows from the binlog how many rows there must be.
+ * In: Debezium's records of one transaction (row changes; others don't matter). Out: its rows. Bounded by memory. Used by one thread.
+ * Must never: keep a part of a transaction as if it were all of it, when the rest was dropped.
  */
 final class DecodedRows {
     private static final int FIELD_BYTES = 48;
 
-    interface Out {
-        /** @param row null: one that can't be used */
-        void row(Gtid gtid, Row row);
+    private final long maxBytes;
+    private List<DecodedRow> rows = new ArrayList<>();
+    private long bytes;
+    private boolean complete = true;
+
+    DecodedRows(long maxBytes) {
+        this.maxBytes = maxBytes;
     }
 
-    private final Out out;
-    private String text = "";
-    private Gtid gtid;
+    /** Before a transaction. */
+    void clear() {
+        rows = new ArrayList<>();
+        bytes = 0;
+        complete = true;
+    }
 
-    DecodedRows(Out out) {
-        this.out = out;
+    /** False: it has a row that can't be used, or too many to keep. */
+    boolean complete() {
+        return complete;
+    }
+
+    List<DecodedRow> rows() {
+        return rows;
     }
 
     void accept(SourceRecord record) {
-        if (record.value() instanceof Struct value && value.schema().field("op") != null) {
+        if (complete && record.value() instanceof Struct value && value.schema().field("op") != null) {
             row(value);
         }
     }
 
     private void row(Struct value) {
         Struct source = value.getStruct("source");
-        String of = source.getString("gtid");
-        if (of == null) {
-            return;
-        }
-        if (!of.equals(text)) {
-            text = of;
-            gtid = Gtid.parse(of);
-        }
         Operation operation = operation(value.getString("op"));
         Struct before = value.getStruct("before");
         Struct after = value.getStruct("after");
-        out.row(gtid, operation == null
-                ? null
-                : new Row(source.getString("db"), source.getString("table"), operation, before, after,
-                        size(before) + size(after)));
+        bytes += size(before) + size(after);
+        if (operation == null || bytes > maxBytes) {
+            rows = List.of();
+            complete = false;
+        } else {
+            rows.add(new DecodedRow(source.getString("db"), source.getString("table"), operation, before, after));
+        }
     }
 
     private static Operation operation(String op) {

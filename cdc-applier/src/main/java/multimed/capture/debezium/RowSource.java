@@ -1,12 +1,11 @@
 package multimed.capture.debezium;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
+import multimed.binlog.BinlogEvent;
 import multimed.binlog.TableMap;
 import multimed.capture.debezium.RowsBuilder.Differs;
 import multimed.gtid.Gtid;
-import multimed.gtid.GtidSet;
 import multimed.log.proto.Rows;
 import multimed.master.MasterAccess;
 import multimed.process.Metric;
@@ -15,9 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps a Debezium engine running for capture: starts a new one, with growing pauses, when the old one failed, was late, was
- * spoiled by a DDL, or was stopped because capture fell behind. In: how far capture is. Out: decoded rows. Used by capture's thread
- * only.
+ * Keeps a Debezium running for capture: starts a new one, with growing pauses, when the old one failed or was spoiled by a DDL. In:
+ * how far capture is, and the binlog's transactions. Out: decoded rows. Used by capture's thread only.
  */
 public final class RowSource implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(RowSource.class);
@@ -26,44 +24,32 @@ public final class RowSource implements AutoCloseable {
     private static final long GOOD_RUN_MS = 60_000;
 
     private final MasterAccess access;
-    private final long waitMs;
     private final ColumnKinds kinds;
     private final Metrics metrics;
-    private final List<Gtid> statementsSinceStart = new ArrayList<>();
     private DebeziumDecoder decoder;
-    private boolean windowChecked;
     private boolean caughtUp;
     private long startedAt;
     private long pauseMs = FIRST_PAUSE_MS;
     private long nextStartAt;
 
-    /** @param waitMs how long a transaction waits for Debezium */
-    public RowSource(MasterAccess access, long waitMs, ColumnKinds kinds, Metrics metrics) {
+    public RowSource(MasterAccess access, ColumnKinds kinds, Metrics metrics) {
         this.kinds = kinds;
         this.access = access;
-        this.waitMs = waitMs;
         this.metrics = metrics;
     }
 
     /**
-     * Capture has caught up with the master. Only then is Debezium of use: it starts from the master's current position. After a
-     * restart, older events go through the binlog reader alone, so that a row too large for both of them in memory does not end
-     * capture again.
+     * Capture has caught up with the master. Debezium is started only then: it reads the schemas of that moment. After a restart,
+     * older events go out raw, so that a row too large to be decoded in memory does not end capture again.
      */
     public void caughtUp() {
         caughtUp = true;
         tick();
     }
 
-    /**
-     * Capture is behind the master. Debezium decodes a fraction of what the binlog reader can pass on: without it capture catches
-     * up several times as fast, and Debezium then starts from the current position. Growing pauses limit restarts under overload.
-     */
+    /** Capture is behind the master. Debezium decodes a fraction of what can be passed on raw, so it is only told of statements now. */
     public void behind() {
         caughtUp = false;
-        if (decoder != null) {
-            restart("behind");
-        }
     }
 
     /** The transaction's rows in parts that fit into records; null with the reason in one word if Debezium can't confirm them. */
@@ -72,47 +58,43 @@ public final class RowSource implements AutoCloseable {
     /**
      * Debezium's rows of the transaction, as the binlog's table maps let expect them.
      *
+     * @param events all of the transaction
      * @param changes the table of each change, in order
      */
-    public Answer rows(Gtid wanted, GtidSet done, List<TableMap> changes) throws InterruptedException {
-        DebeziumDecoder.Answer answer = take(wanted, changes.size(), done);
-        if (answer.transaction() == null) {
+    public Answer rows(Gtid gtid, List<BinlogEvent> events, List<TableMap> changes) {
+        tick();
+        if (!caughtUp) {
+            return new Answer(null, "catching_up");
+        }
+        if (decoder == null) {
+            return new Answer(null, "debezium_down");
+        }
+        long began = System.nanoTime();
+        DebeziumDecoder.Answer answer = decoder.decode(gtid, events);
+        metrics.observe(Metric.CAPTURE_DECODE, (System.nanoTime() - began) / 1e9);
+        if (answer.rows() == null) {
             return new Answer(null, answer.reason());
         }
         try {
-            return new Answer(RowsBuilder.build(changes, answer.transaction().rows(), kinds), "");
+            return new Answer(RowsBuilder.build(changes, answer.rows(), kinds), "");
         } catch (Differs e) {
-            log.debug("debezium differs gtid={} what=\"{}\"", wanted, e.getMessage());
+            log.debug("debezium differs gtid={} what=\"{}\"", gtid, e.getMessage());
             return new Answer(null, "debezium_differs");
         }
     }
 
-    private DebeziumDecoder.Answer take(Gtid wanted, int rows, GtidSet done) throws InterruptedException {
+    /** A statement passed by in the binlog; it may be a DDL. */
+    public void statement(Gtid gtid, List<BinlogEvent> events) {
+        if (decoder != null) {
+            decoder.statement(gtid, events);
+        }
         tick();
-        if (decoder == null && !caughtUp) {
-            return DebeziumDecoder.Answer.without("catching_up");
-        }
-        if (decoder == null) {
-            return DebeziumDecoder.Answer.without("debezium_down");
-        }
-        long waitsSince = System.nanoTime();
-        DebeziumDecoder.Answer answer = decoder.take(wanted, rows, done::contains);
-        metrics.observe(Metric.CAPTURE_DECODE_WAIT, (System.nanoTime() - waitsSince) / 1e9);
-        if (answer.reason().equals("debezium_silent") || answer.reason().equals("debezium_late")) {
-            restart(answer.reason());
-        }
-        return answer;
     }
 
-    /** A statement passed by in the binlog; it may be a DDL. */
-    public void statement(Gtid gtid) {
-        if (decoder == null) {
-            return;
-        }
-        if (decoder.window() == null) {
-            statementsSinceStart.add(gtid);
-        } else if (decoder.window().spoiledBy(gtid)) {
-            restart("ddl");
+    /** The binlog goes on in another file. */
+    public void rotated(BinlogEvent rotate) {
+        if (decoder != null) {
+            decoder.rotated(rotate);
         }
     }
 
@@ -125,20 +107,14 @@ public final class RowSource implements AutoCloseable {
         } else if (decoder.failure() != null) {
             log.warn("debezium stopped reason=\"{}\"", decoder.failure());
             restart("failed");
-        } else if (!windowChecked && decoder.window() != null) {
-            windowChecked = true;
-            if (statementsSinceStart.stream().anyMatch(decoder.window()::spoiledBy)) {
-                restart("ddl");
-            }
-            statementsSinceStart.clear();
+        } else if (decoder.spoiled()) {
+            restart("ddl");
         }
     }
 
     private void start() {
-        statementsSinceStart.clear();
-        windowChecked = false;
         startedAt = now();
-        decoder = new DebeziumDecoder(access, waitMs);
+        decoder = new DebeziumDecoder(access);
     }
 
     private void restart(String reason) {

@@ -5,7 +5,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import multimed.binlog.TableMap;
-import multimed.capture.debezium.DecodedTransaction.Row;
 import multimed.log.LogTopic;
 import multimed.log.proto.Column;
 import multimed.log.proto.RowChange;
@@ -38,7 +37,7 @@ final class RowsBuilder {
         this.kinds = kinds;
     }
 
-    static List<Rows> build(List<TableMap> tables, List<Row> rows, ColumnKinds kinds) throws Differs {
+    static List<Rows> build(List<TableMap> tables, List<DecodedRow> rows, ColumnKinds kinds) throws Differs {
         if (tables.size() != rows.size()) {
             throw new Differs(rows.size() + " rows decoded, " + tables.size() + " in the binlog");
         }
@@ -50,7 +49,7 @@ final class RowsBuilder {
         return builder.chunks;
     }
 
-    private void add(TableMap table, Row row) throws Differs {
+    private void add(TableMap table, DecodedRow row) throws Differs {
         if (!row.database().equals(table.database()) || !row.table().equals(table.table())) {
             throw new Differs("row of " + row.database() + "." + row.table() + ", in the binlog of " + table.fullName());
         }
@@ -64,7 +63,7 @@ final class RowsBuilder {
         put(table, change);
     }
 
-    private static RowChange.Kind kind(Row row) throws Differs {
+    private static RowChange.Kind kind(DecodedRow row) throws Differs {
         boolean before = row.before() != null;
         boolean after = row.after() != null;
         return switch (row.operation()) {
@@ -81,23 +80,22 @@ final class RowsBuilder {
         return kind;
     }
 
-    private void put(TableMap table, RowChange.Builder change) throws Differs {
-        int bytes = change.build().getSerializedSize() + 16;
+    private void put(TableMap table, RowChange.Builder builder) throws Differs {
+        RowChange change = builder.setTable(indexes.getOrDefault(table.tableId(), indexes.size())).build();
+        int bytes = change.getSerializedSize() + 16;
         if (bytes > LogTopic.RECORD_BYTES) {
             throw new Differs("a row longer than a record");
         }
         if (size + bytes > LogTopic.RECORD_BYTES) {
             endChunk();
+            change = builder.setTable(0).build();
         }
-        Integer index = indexes.get(table.tableId());
-        if (index == null) {
-            index = indexes.size();
-            indexes.put(table.tableId(), index);
+        if (indexes.putIfAbsent(table.tableId(), change.getTable()) == null) {
             Table described = describe(table);
             chunk.addTables(described);
             size += described.getSerializedSize() + 8;
         }
-        chunk.addChanges(change.setTable(index));
+        chunk.addChanges(change);
         size += bytes;
     }
 
