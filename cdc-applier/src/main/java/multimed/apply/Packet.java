@@ -76,6 +76,12 @@ final class Packet {
         certain &= statement.certain();
     }
 
+    /** The statement of a session that commits by itself. */
+    void add(RowStatement statement, Runnable committed) {
+        next(new Expectation(statement.changes(), statement.about(), committed, false));
+        sql.add(statement.sql());
+    }
+
     /**
      * The statement, and a guard behind it: the packet ends there with an error (1690, whatever the sql_mode is) if the statement did not
      * find as many rows as it must.

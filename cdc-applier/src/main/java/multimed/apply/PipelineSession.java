@@ -22,6 +22,8 @@ final class PipelineSession implements Watched {
     private ByteString formatDescription = ByteString.EMPTY;
     /** Settings that the last row events were replayed under; null if the session has its initial ones. */
     private Map<String, String> altered;
+    /** Whether the session commits each statement by itself. */
+    private boolean autocommit;
     Task task;
     Script script;
 
@@ -54,7 +56,8 @@ final class PipelineSession implements Watched {
     void rollBack() throws SQLException {
         expected.clear();
         packet.add("ROLLBACK");
-        packet.add("SET gtid_next='AUTOMATIC'");
+        packet.add("SET autocommit=0,gtid_next='AUTOMATIC'");
+        autocommit = false;
         restoreBefore(null);
         send();
     }
@@ -67,11 +70,12 @@ final class PipelineSession implements Watched {
     void sendScript(int packetBytes, Runnable committed) throws SQLException {
         content.clear();
         try {
-            addContent(packetBytes, committed != null);
-            if (committed != null && script.done() && content.isCertain()) {
+            addContent(packetBytes, committed);
+            if (committed != null && script.done() && content.isCertain() && !script.commitsItself()) {
                 content.add("COMMIT", committed);
             }
             packet.add(content);
+            autocommit = script.begun() ? script.commitsItself() : autocommit;
         } finally {
             // A commit that stands in the packet goes out even if what should follow can't be made.
             if (!packet.isEmpty()) {
@@ -80,7 +84,7 @@ final class PipelineSession implements Watched {
         }
     }
 
-    private void addContent(int packetBytes, boolean guarded) {
+    private void addContent(int packetBytes, Runnable committed) {
         if (script.isRaw() && !script.formatDescription().equals(formatDescription)) {
             formatDescription = script.formatDescription();
             content.add("SET gtid_next='AUTOMATIC'");
@@ -88,7 +92,7 @@ final class PipelineSession implements Watched {
         } else {
             Map<String, String> settings = script.isRaw() ? script.settings() : null;
             restoreBefore(settings);
-            script.addTo(content, packetBytes, guarded);
+            script.addTo(content, packetBytes, committed, autocommit);
             altered = settings;
         }
     }

@@ -9,6 +9,7 @@ import multimed.apply.sql.SessionSettings;
 import multimed.apply.sql.StatementBuilder;
 import multimed.log.LogBrokenException;
 import multimed.log.proto.LogRecord;
+import multimed.log.proto.RowChange;
 
 /**
  * The statements of one transaction without its COMMIT, packet by packet. The next packet is sent when all results of the one
@@ -23,6 +24,7 @@ final class Script {
     private final Iterator<RowStatement> statements;
     private boolean begun;
     private boolean done;
+    private boolean commitsItself;
 
     Script(LogRecord record, StatementBuilder builder, RowFilter filter) {
         this.record = record;
@@ -43,6 +45,10 @@ final class Script {
         return record.getRaw().getFormatDescription();
     }
 
+    boolean begun() {
+        return begun;
+    }
+
     boolean done() {
         return done;
     }
@@ -51,27 +57,48 @@ final class Script {
         return isRaw() ? Divergence.Reason.RAW : Divergence.Reason.ROW;
     }
 
+    /** Whether the session commits it by itself. Known when the first packet is made. */
+    boolean commitsItself() {
+        return commitsItself;
+    }
+
     /**
      * Without BEGIN: sessions don't commit by themselves, and in such a session BEGIN is a COMMIT first, which would use the GTID up
-     * for an empty transaction, out of turn.
+     * for an empty transaction, out of turn. A transaction of one inserted row that may be committed at once needs no COMMIT: the
+     * session commits by itself then. Setting that is a COMMIT too, so it stands before the GTID.
      *
-     * @param guarded whether the statements should be such that COMMIT may stand behind them ({@link Packet#isCertain})
+     * @param committed called when it is committed; null: it must not be yet, and the statements need not be such that COMMIT may stand
+     *     behind them ({@link Packet#isCertain})
+     * @param autocommit whether the session commits by itself now
      */
-    void addTo(Packet packet, int fullAt, boolean guarded) {
+    void addTo(Packet packet, int fullAt, Runnable committed, boolean autocommit) {
         if (!begun) {
             if (record.getRaw().getSessionCount() > 0) {
                 packet.add(SessionSettings.set(record.getRaw().getSessionMap()));
             }
-            packet.add("SET gtid_next='" + gtid + "'");
+            commitsItself = committed != null && isOneInsert();
+            String change = commitsItself == autocommit ? "" : "autocommit=" + (commitsItself ? "1," : "0,");
+            packet.add("SET " + change + "gtid_next='" + gtid + "'");
             begun = true;
         }
         switch (record.getBodyCase()) {
-            case ROWS -> rows(packet, fullAt, guarded && record.getRows().getChangesCount() <= MOST_GUARDED);
+            case ROWS -> {
+                if (commitsItself) {
+                    packet.add(statements.next(), committed);
+                } else {
+                    rows(packet, fullAt, committed != null && record.getRows().getChangesCount() <= MOST_GUARDED);
+                }
+            }
             case RAW -> raw(packet);
             case EMPTY -> {}
             default -> throw new LogBrokenException("a transaction of kind " + record.getBodyCase() + " in the pipeline");
         }
         done = statements == null || !statements.hasNext();
+    }
+
+    private boolean isOneInsert() {
+        List<RowChange> changes = record.getRows().getChangesList();
+        return changes.size() == 1 && changes.get(0).getKind() == RowChange.Kind.INSERT && statements.hasNext();
     }
 
     private void rows(Packet packet, int fullAt, boolean guarded) {
