@@ -75,7 +75,6 @@ final class PipelineSession implements Watched {
                 content.add("COMMIT", committed);
             }
             packet.add(content);
-            autocommit = script.begun() ? script.commitsItself() : autocommit;
         } finally {
             // A commit that stands in the packet goes out even if what should follow can't be made.
             if (!packet.isEmpty()) {
@@ -93,6 +92,7 @@ final class PipelineSession implements Watched {
             Map<String, String> settings = script.isRaw() ? script.settings() : null;
             restoreBefore(settings);
             script.addTo(content, packetBytes, committed, autocommit);
+            autocommit = script.commitsItself();
             altered = settings;
         }
     }

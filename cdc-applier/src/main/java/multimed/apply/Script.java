@@ -45,10 +45,6 @@ final class Script {
         return record.getRaw().getFormatDescription();
     }
 
-    boolean begun() {
-        return begun;
-    }
-
     boolean done() {
         return done;
     }

@@ -44,7 +44,7 @@ final class DebeziumDecoder implements AutoCloseable {
     private final MasterAccess access;
     private final DecodedRows rows = new DecodedRows(MAX_BYTES);
     private final FedTask task;
-    /** Statements that came before it was ready. */
+    /** Statements that came before it was ready, until {@link #spoiled} has looked at them. */
     private final List<Gtid> missed = new ArrayList<>();
     private volatile GtidSet start = GtidSet.EMPTY;
     private volatile Window window;
@@ -92,7 +92,7 @@ final class DebeziumDecoder implements AutoCloseable {
         if (failure != null) {
             return Answer.without("debezium_down");
         }
-        if (!ready() || window.unsafe().contains(gtid)) {
+        if (!ready() || !missed.isEmpty() || window.unsafe().contains(gtid)) {
             return Answer.without("debezium_starting");
         }
         for (BinlogEvent event : events) {

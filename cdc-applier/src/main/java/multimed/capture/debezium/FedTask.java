@@ -75,7 +75,7 @@ final class FedTask extends DebeziumTask {
             field.setAccessible(true);
             return field;
         } catch (NoSuchFieldException e) {
-            throw new IllegalStateException("this version of Debezium has no field " + owner.getSimpleName() + "." + name, e);
+            throw new IllegalStateException("this version of Debezium has no field " + owner.getSimpleName() + "." + name);
         }
     }
 }
