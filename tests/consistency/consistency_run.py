@@ -54,6 +54,7 @@ class Run:
             str(binary),
             f"-gate={stack.host}:{stack.gate_port}",
             f"-master={containers.address('master')}:3306",
+            *(f"-satellite={containers.address(service)}:3306" for service in stack.satellites),
             f"-user={USER}",
             f"-password-file={password}",
             f"-database={DATABASE}",

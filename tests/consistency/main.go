@@ -59,7 +59,11 @@ func run(s settings) (History, error) {
 	if err := prepareTables(s.layout, direct, run); err != nil {
 		return History{}, fmt.Errorf("making the tables: %w", err)
 	}
-	if err := awaitTables(gate, s.servers, run); err != nil {
+	var satellites []string
+	for _, address := range s.satellites {
+		satellites = append(satellites, dsn(address, s.user, s.password, s.database))
+	}
+	if err := awaitTables(satellites, run); err != nil {
 		return History{}, fmt.Errorf("waiting for the tables on every satellite: %w", err)
 	}
 	fmt.Println("ready")

@@ -23,6 +23,7 @@ type settings struct {
 	duration, limit                        time.Duration
 	seed                                   int64
 	servers                                map[string]string
+	satellites                             []string
 	faults, wait                           bool
 	until, report                          string
 }
@@ -40,13 +41,23 @@ func (n named) Set(text string) error {
 	return nil
 }
 
+// several collects the values of a flag that is repeated.
+type several []string
+
+func (s *several) String() string { return fmt.Sprint(*s) }
+func (s *several) Set(text string) error {
+	*s = append(*s, text)
+	return nil
+}
+
 func readSettings(arguments []string, messages io.Writer) (settings, []string) {
 	s := settings{servers: map[string]string{}}
 	f := flag.NewFlagSet("consistency", flag.ContinueOnError)
 	f.SetOutput(messages)
 	f.StringVar(&s.gate, "gate", "", "HOST:PORT of the gate: all readers and half of the writers")
 	f.StringVar(&s.master, "master", "", "HOST:PORT of the master itself: the other writers")
-	f.StringVar(&s.user, "user", "", "account, with the same password on both")
+	f.Var((*several)(&s.satellites), "satellite", "HOST:PORT of a satellite, which must have the tables before the run begins; repeatable")
+	f.StringVar(&s.user, "user", "", "account, with the same password on all")
 	passwordFile := f.String("password-file", "", "file that holds the password")
 	f.StringVar(&s.database, "database", "", "database for the tables cons_*, which are dropped and made anew")
 	f.IntVar(&s.writers, "writers", 8, "writers")

@@ -12,9 +12,14 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import multimed.capture.tables.TableStream;
 import multimed.capture.tables.TestSubscriber;
+import multimed.capture.tables.WrittenTables;
 import multimed.gtid.Gtid;
 import multimed.gtid.GtidSet;
+import multimed.master.MasterAccess;
+import multimed.process.Address;
+import multimed.process.Metrics;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -144,6 +149,32 @@ class TableStreamIT {
                 Docker.await("all are in the log", 60, () -> executed().count() == position(capture));
             }
         }
+    }
+
+    /** The master sends a definition before it counts as executed there. A catalog that was read in between must be read again. */
+    @Test
+    @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void theCatalogIsReadUntilItHasTheLastDefinition() throws Exception {
+        MasterAccess access = new MasterAccess(new Address(master.address(), 3306), TestMysql.USER, TestMysql.PASSWORD);
+        String gtid = "dddddddd-0000-0000-0000-000000000001:1";
+        try (TableStream stream = new TableStream(new Address("127.0.0.1", 0), access, new Metrics())) {
+            stream.restart(master.text("SELECT @@server_uuid"), executed());
+            try (TestSubscriber subscriber = new TestSubscriber(stream.port())) {
+                subscriber.catalog();
+                long reads = catalogReads();
+                stream.publish(Gtid.parse(gtid), 1, WrittenTables.ALL);
+                Docker.await("the catalog is read", 20, () -> catalogReads() > reads);
+                master.run("SET gtid_next = '" + gtid + "'", "CREATE TABLE app.defined_late (id INT)");
+                while (!subscriber.catalog().contains("app.defined_late")) {
+                    // one that was read before
+                }
+            }
+        }
+    }
+
+    private static long catalogReads() throws Exception {
+        return Long.parseLong(master.text("SELECT COALESCE(SUM(COUNT_STAR), 0) FROM performance_schema.events_statements_summary_by_digest"
+                + " WHERE DIGEST_TEXT LIKE '%REFERENTIAL_CONSTRAINTS%'"));
     }
 
     private static long position(CdcProcess capture) throws Exception {

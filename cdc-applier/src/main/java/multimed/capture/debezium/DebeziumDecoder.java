@@ -4,6 +4,9 @@ import java.io.IOException;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicLong;
 import multimed.binlog.BinlogEvent;
 import multimed.binlog.EventType;
 import multimed.gtid.Gtid;
@@ -17,16 +20,21 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One run of Debezium. In: transactions of the binlog, in order: those whose rows are wanted, and every statement. Out: decoded rows.
- * It starts on threads of its own; then it works on the caller's, capture's. Must never: give rows of a transaction that may have
- * been decoded with another schema than it was written under.
+ * It starts on threads of its own; then it decodes rows on the caller's, capture's, and parses statements on one of its own. Must
+ * never: give rows of a transaction that may have been decoded with another schema than it was written under.
  *
  * <p>Debezium reads the tables' schemas when it starts, and follows the statements that it is given. What the master had committed when
  * the schemas had been read is {@link Window#unsafe()}: their rows may be older than the schemas. A statement that was committed after
  * the start and not given, since Debezium was not ready, may be in the schemas or not: the run is useless then.
+ *
+ * <p>To parse a statement takes Debezium milliseconds, and seconds if it is long (140 kB of CREATE PROCEDURE: 1 to 4.5 s). Capture does
+ * not wait: what comes meanwhile has no rows.
  */
 final class DebeziumDecoder implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(DebeziumDecoder.class);
     private static final long MAX_BYTES = 64L * 1024 * 1024;
+    /** Of statements that wait to be parsed. */
+    private static final long MAX_WAITING_BYTES = 64L * 1024 * 1024;
 
     /**
      * @param start executed on the master before Debezium began
@@ -46,6 +54,9 @@ final class DebeziumDecoder implements AutoCloseable {
     private final FedTask task;
     /** Statements that came before it was ready, until {@link #spoiled} has looked at them. */
     private final List<Gtid> missed = new ArrayList<>();
+    private final ExecutorService parser = Executors.newSingleThreadExecutor(DebeziumDecoder::parserThread);
+    /** Bytes of the events that the parser has yet to give; while there are any, only it uses Debezium and {@link #rows}. */
+    private final AtomicLong waiting = new AtomicLong();
     private volatile GtidSet start = GtidSet.EMPTY;
     private volatile Window window;
     private volatile String failure;
@@ -56,6 +67,12 @@ final class DebeziumDecoder implements AutoCloseable {
         Thread thread = new Thread(this::runTask, "debezium");
         thread.setDaemon(true);
         thread.start();
+    }
+
+    private static Thread parserThread(Runnable work) {
+        Thread thread = new Thread(work, "debezium-parser");
+        thread.setDaemon(true);
+        return thread;
     }
 
     private void runTask() {
@@ -95,6 +112,9 @@ final class DebeziumDecoder implements AutoCloseable {
         if (!ready() || !missed.isEmpty() || window.unsafe().contains(gtid)) {
             return Answer.without("debezium_starting");
         }
+        if (waiting.get() > 0) {
+            return Answer.without("debezium_busy");
+        }
         for (BinlogEvent event : events) {
             if (EventType.isChange(event.type())) {
                 give(event);
@@ -120,23 +140,35 @@ final class DebeziumDecoder implements AutoCloseable {
         }
         for (BinlogEvent event : events) {
             if (event.type() == EventType.QUERY) {
-                give(event);
+                giveInTurn(event);
             }
         }
-        rows.clear();
     }
 
     /** The binlog goes on in another file: tables get other numbers. */
     void rotated(BinlogEvent rotate) {
         if (ready()) {
-            give(rotate);
+            giveInTurn(rotate);
         }
+    }
+
+    private void giveInTurn(BinlogEvent event) {
+        int bytes = event.bytes().length;
+        if (waiting.addAndGet(bytes) > MAX_WAITING_BYTES) {
+            failure = "statements come faster than Debezium parses them";
+            return;
+        }
+        parser.execute(() -> {
+            give(event);
+            rows.clear();
+            waiting.addAndGet(-bytes);
+        });
     }
 
     private void give(BinlogEvent event) {
         try {
             task.feed().feed(event);
-        } catch (IOException | RuntimeException e) {
+        } catch (IOException | RuntimeException | StackOverflowError e) {
             failure = rootMessage(e);
         }
     }
@@ -173,12 +205,13 @@ final class DebeziumDecoder implements AutoCloseable {
         while (root.getCause() != null && root.getCause() != root) {
             root = root.getCause();
         }
-        return String.valueOf(root.getMessage()).lines().findFirst().orElse("");
+        return root.getMessage() == null ? root.toString() : root.getMessage().lines().findFirst().orElse("");
     }
 
     /** Returns at once; what the task has open is closed by its own thread. */
     @Override
     public void close() {
+        parser.shutdownNow();
         task.close();
     }
 }

@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import multimed.gtid.Gtid;
 import multimed.master.MasterAccess;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -16,6 +17,8 @@ final class CatalogWatch implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(CatalogWatch.class);
     /** The catalog is good once all was told that was about to commit. Something may have been that never does. */
     private static final long AGAIN_SECONDS = 30;
+    /** The master sends a transaction before it counts as executed there; a catalog that was read in between is not good. */
+    private static final long SENT_EARLY_MS = 100;
     private static final long PAUSE_MS = 1000;
     /** Where definitions change all the time, no more than a fifth of it is spent on reading them. */
     private static final long REST = 4;
@@ -24,6 +27,8 @@ final class CatalogWatch implements AutoCloseable {
     private final MasterAccess access;
     private final TableRing ring;
     private final Semaphore changed = new Semaphore(1);
+    /** Of the transactions that may have changed the catalog, the last that was told. */
+    private volatile Gtid last;
     private final Thread thread = new Thread(this::run, "table-catalog");
 
     CatalogWatch(MasterAccess access, TableRing ring) {
@@ -33,8 +38,15 @@ final class CatalogWatch implements AutoCloseable {
         thread.start();
     }
 
-    /** The catalog may have changed. */
+    /** The catalog may have changed, by what the master sends no more. */
     void changed() {
+        last = null;
+        changed.release();
+    }
+
+    /** This transaction may have changed it. */
+    void changed(Gtid by) {
+        last = by;
         changed.release();
     }
 
@@ -64,9 +76,14 @@ final class CatalogWatch implements AutoCloseable {
         if (epoch == 0) {
             return true;
         }
+        Gtid by = last;
         try (Connection connection = access.connect()) {
             Catalog catalog = CatalogReader.read(connection);
             ring.catalog(epoch, Frames.catalog(catalog));
+            if (by != null && !catalog.before().contains(by)) {
+                changed.release();
+                TimeUnit.MILLISECONDS.sleep(SENT_EARLY_MS);
+            }
             return !catalog.unfinished();
         } catch (SQLException | RuntimeException e) {
             log.warn("can't read the master's catalog, reads wait for all transactions error=\"{}\"",

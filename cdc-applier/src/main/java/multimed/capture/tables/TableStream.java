@@ -77,7 +77,7 @@ public final class TableStream implements AutoCloseable {
         boolean all = written.all() || frame.length > Frames.LONGEST_TRANSACTION;
         ring.add(gtid, all ? Frames.transaction(gtid, commitTimeMicros, WrittenTables.ALL) : frame);
         if (all) {
-            catalog.changed();
+            catalog.changed(gtid);
         }
         metrics.add(Metric.CAPTURE_TABLE_STREAM, all ? "all" : "tables", 1);
     }

@@ -1,0 +1,76 @@
+package multimed.apply;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import multimed.gtid.GtidSet;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** How capture gets on with Debezium, with a real master and broker. */
+@Timeout(300)
+class DebeziumIT {
+    private static TestMysql master;
+    private final TestKafka kafka = new TestKafka(TestKafka.broker());
+
+    @BeforeAll
+    static void start() {
+        master = TestMysql.master("debezium-master");
+        master.run("CREATE DATABASE app", "CREATE TABLE app.t (id INT PRIMARY KEY AUTO_INCREMENT)");
+    }
+
+    private static void insertWithRows(CdcProcess capture) {
+        Docker.await("capture is ready", 120, () -> capture.get("/ready").startsWith("200"));
+        Docker.await("Debezium's rows are used", 120, () -> {
+            double before = sum(capture, "multimed_capture_raw_total");
+            master.run("INSERT INTO app.t VALUES ()");
+            awaitAll(capture);
+            return sum(capture, "multimed_capture_raw_total") == before;
+        });
+    }
+
+    private static void awaitAll(CdcProcess capture) {
+        Docker.await("all are in the log", 60, () -> executed() == sum(capture, "multimed_capture_position_transactions"));
+    }
+
+    private static double executed() throws Exception {
+        return GtidSet.parse(master.text("SELECT @@global.gtid_executed")).count();
+    }
+
+    /** Of all series whose line begins so. */
+    private static double sum(CdcProcess capture, String series) throws Exception {
+        return capture.get("/metrics").lines().filter(line -> line.startsWith(series))
+                .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ')))).sum();
+    }
+
+    /** Debezium's parser takes a good part of a second for it; what comes meanwhile goes raw. */
+    @Test
+    void aLongDefinitionHoldsNobodyUp() throws Exception {
+        String columns = IntStream.range(0, 1000)
+                .mapToObj(i -> ", c" + i + " DECIMAL(9,2) NOT NULL DEFAULT '0.00' COMMENT 'column " + i + "'")
+                .collect(Collectors.joining());
+        try (CdcProcess capture = CdcProcess.capture(kafka, master)) {
+            insertWithRows(capture);
+            double restarts = sum(capture, "multimed_capture_debezium_restarts_total");
+            master.run("CREATE TABLE app.wide (id INT PRIMARY KEY" + columns + ")", "INSERT INTO app.t VALUES ()");
+            awaitAll(capture);
+            assertEquals(1, sum(capture, "multimed_capture_raw_total{reason=\"debezium_busy\"}"));
+            insertWithRows(capture);
+            assertEquals(restarts, sum(capture, "multimed_capture_debezium_restarts_total"));
+        }
+    }
+
+    /** Its parser's stack is too small for so many parentheses. MySQL does not keep them, so the next Debezium can read the schemas. */
+    @Test
+    void aDefinitionThatDebeziumCannotParseEndsDebeziumAlone() throws Exception {
+        try (CdcProcess capture = CdcProcess.capture(kafka, master)) {
+            insertWithRows(capture);
+            master.run("CREATE TABLE app.deep (id INT PRIMARY KEY, n INT DEFAULT (" + "(".repeat(1000) + "1" + ")".repeat(1000) + "))");
+            Docker.await("Debezium is started anew", 60,
+                    () -> sum(capture, "multimed_capture_debezium_restarts_total{reason=\"failed\"}") == 1);
+            insertWithRows(capture);
+        }
+    }
+}
