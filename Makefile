@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Variables given on the command line reach the scripts through the environment.
 export
 
-.PHONY: help demo up stop down status layout images engine user import compare verify test check format test-gate test-cdc test-stack test-proxysql test-loadgen chaos deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw clean
+.PHONY: help demo up stop down status layout images engine user import compare verify test check format test-gate test-cdc test-stack test-proxysql test-loadgen chaos soak deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -71,6 +71,9 @@ test-loadgen: ## run the tests of loadgen, those on a stack too
 
 chaos: ## faults at random under load, on the test stack: MINUTES=10 SEED=random (again) FAULTS=all
 	@tests/run chaos
+
+soak: ## a long load with a definition changed each minute, on the test stack, and what memory grew by: MINUTES=60 RATE=300
+	@tests/run soak
 
 deny: ## check the gate's dependencies: licences, sources, duplicates, advisories
 	@gtid-gate/deny

@@ -45,7 +45,7 @@ class DebeziumIT {
                 .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ')))).sum();
     }
 
-    /** Debezium's parser takes a good part of a second for it; what comes meanwhile goes raw. */
+    /** Debezium's parser takes seconds for it; what comes meanwhile goes raw. */
     @Test
     void aLongDefinitionHoldsNobodyUp() throws Exception {
         String columns = IntStream.range(0, 1000)

@@ -4,8 +4,12 @@ import java.io.IOException;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import multimed.binlog.BinlogEvent;
 import multimed.binlog.EventType;
@@ -27,14 +31,15 @@ import org.slf4j.LoggerFactory;
  * the schemas had been read is {@link Window#unsafe()}: their rows may be older than the schemas. A statement that was committed after
  * the start and not given, since Debezium was not ready, may be in the schemas or not: the run is useless then.
  *
- * <p>To parse a statement takes Debezium milliseconds, and seconds if it is long (140 kB of CREATE PROCEDURE: 1 to 4.5 s). Capture does
- * not wait: what comes meanwhile has no rows.
+ * <p>To parse a statement takes Debezium milliseconds, and a second if it is long or the first one. Capture waits {@value #PATIENCE_MS}
+ * ms for it; what comes after that, and before it is parsed, has no rows.
  */
 final class DebeziumDecoder implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(DebeziumDecoder.class);
     private static final long MAX_BYTES = 64L * 1024 * 1024;
     /** Of statements that wait to be parsed. */
     private static final long MAX_WAITING_BYTES = 64L * 1024 * 1024;
+    private static final long PATIENCE_MS = 200;
 
     /**
      * @param start executed on the master before Debezium began
@@ -57,6 +62,10 @@ final class DebeziumDecoder implements AutoCloseable {
     private final ExecutorService parser = Executors.newSingleThreadExecutor(DebeziumDecoder::parserThread);
     /** Bytes of the events that the parser has yet to give; while there are any, only it uses Debezium and {@link #rows}. */
     private final AtomicLong waiting = new AtomicLong();
+    /** The last of what the parser was given. */
+    private Future<?> given;
+    /** Capture has waited long enough for what the parser has. */
+    private boolean impatient;
     private volatile GtidSet start = GtidSet.EMPTY;
     private volatile Window window;
     private volatile String failure;
@@ -112,7 +121,7 @@ final class DebeziumDecoder implements AutoCloseable {
         if (!ready() || !missed.isEmpty() || window.unsafe().contains(gtid)) {
             return Answer.without("debezium_starting");
         }
-        if (waiting.get() > 0) {
+        if (!hasParsedAll()) {
             return Answer.without("debezium_busy");
         }
         for (BinlogEvent event : events) {
@@ -123,6 +132,23 @@ final class DebeziumDecoder implements AutoCloseable {
         Answer answer = answer();
         rows.clear();
         return answer;
+    }
+
+    private boolean hasParsedAll() {
+        if (waiting.get() == 0) {
+            impatient = false;
+        } else if (!impatient) {
+            try {
+                given.get(PATIENCE_MS, TimeUnit.MILLISECONDS);
+            } catch (TimeoutException e) {
+                impatient = true;
+            } catch (ExecutionException e) {
+                failure = rootMessage(e);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+        return waiting.get() == 0;
     }
 
     private Answer answer() {
@@ -158,7 +184,7 @@ final class DebeziumDecoder implements AutoCloseable {
             failure = "statements come faster than Debezium parses them";
             return;
         }
-        parser.execute(() -> {
+        given = parser.submit(() -> {
             give(event);
             rows.clear();
             waiting.addAndGet(-bytes);

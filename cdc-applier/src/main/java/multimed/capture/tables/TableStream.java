@@ -32,6 +32,8 @@ public final class TableStream implements AutoCloseable {
     private final Metrics metrics;
     private final TableRing ring;
     private final CatalogWatch catalog;
+    /** Of the accepting thread: the last one was refused. */
+    private boolean refusing;
     private final Set<Subscriber> subscribers = ConcurrentHashMap.newKeySet();
 
     public TableStream(Address listen, MasterAccess master, Metrics metrics) throws IOException {
@@ -99,10 +101,14 @@ public final class TableStream implements AutoCloseable {
     private void admit(Socket socket) {
         Subscriber subscriber = new Subscriber(socket, ring, this::ended);
         if (subscribers.size() >= MOST_SUBSCRIBERS) {
-            log.warn("too many subscribers of the table stream, refused address={}", subscriber.address());
+            if (!refusing) {
+                log.warn("too many subscribers of the table stream, refused until one ends address={}", subscriber.address());
+            }
+            refusing = true;
             subscriber.close();
             return;
         }
+        refusing = false;
         subscribers.add(subscriber);
         count();
         start("table-subscriber", subscriber);
