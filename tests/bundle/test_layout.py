@@ -9,6 +9,8 @@ import pytest
 
 from support import compose as containers
 
+from machines import machine
+
 LINE = re.compile(r"^  (\S.*?) +cores (\S+) *(.*)$")
 
 
@@ -23,9 +25,9 @@ def layout(tmp_path):
         (tools / name).chmod(0o755)
 
     def run(cores, **settings):
-        rows = "\n".join(f"{core},{core},0,0" for core in range(cores))
-        tool("lscpu", f"cat <<'END'\n# CPU,Core,Socket,Node\n{rows}\nEND")
-        tool("taskset", "exit 0")
+        rows = cores if isinstance(cores, list) else machine(1, 1, cores)
+        tool("lscpu", "cat <<'END'\n# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n" + "\n".join(rows) + "\nEND")
+        tool("taskset", f'echo "pid 1\'s current affinity list: 0-{len(rows) - 1}"')
         override = tmp_path / "override.yml"
         done = containers.run(
             "mysql-satellite/layout", check=False, env={"PATH": f"{tools}:{os.environ['PATH']}", "OVERRIDE_FILE": str(override), **settings}
