@@ -72,7 +72,7 @@ test-loadgen: ## run the tests of loadgen, those on a stack too
 chaos: ## faults at random under load, on the test stack: MINUTES=10 SEED=random (again) FAULTS=all
 	@tests/run chaos
 
-soak: ## a long load on the test stack, with a definition each minute; memory must stay flat: MINUTES=60 RATE=300
+soak: ## a long load with a definition each minute; memory must stay flat: MINUTES=60 RATE=300
 	@tests/run soak
 
 deny: ## check the gate's dependencies: licences, sources, duplicates, advisories
