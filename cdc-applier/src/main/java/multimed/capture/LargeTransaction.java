@@ -57,7 +57,12 @@ final class LargeTransaction {
             if (!started && event.type() == EventType.QUERY) {
                 stream.session(RowSession.of(event));
             }
-            unsafe = unsafe != null ? unsafe : whyUnsafe(event, last);
+            String why = whyUnsafe(event, last);
+            if (why != null && event.type() == EventType.QUERY) {
+                // It may be a long DDL.
+                with.rowSource.statement(start.gtid(), List.of(event));
+            }
+            unsafe = unsafe != null ? unsafe : why;
         }
     }
 

@@ -194,7 +194,7 @@ final class DebeziumDecoder implements AutoCloseable {
     private void give(BinlogEvent event) {
         try {
             task.feed().feed(event);
-        } catch (IOException | RuntimeException | StackOverflowError e) {
+        } catch (IOException | RuntimeException | Error e) {
             failure = rootMessage(e);
         }
     }
