@@ -1,7 +1,7 @@
 """A long run without faults, with a definition changed every minute; the program behind `make soak`.
 
 usage (by tests/run soak): chaos_soak.py   with MINUTES (60), RATE (300 transactions per second)
-In: the test stack. Out: one line a minute with the memory of every process, then what each grew by since the first sixth of the run;
+In: the test stack. Out: one line a minute with the memory of every process, then what each grew by since the run's second sixth;
 exit status 1, with the reason, if a transaction failed, a satellite was cloned again, a container restarted, a Java heap after a full
 collection or the private memory of a process grew by more than 5 %, or the satellites differ. Must never: go on after the load ended.
 """

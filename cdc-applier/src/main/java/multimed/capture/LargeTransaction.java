@@ -57,12 +57,17 @@ final class LargeTransaction {
             if (!started && event.type() == EventType.QUERY) {
                 stream.session(RowSession.of(event));
             }
-            String why = whyUnsafe(event, last);
-            if (why != null && event.type() == EventType.QUERY) {
-                // It may be a long DDL.
+            other(event, last);
+        }
+    }
+
+    /** What can't be replayed may be a long DDL. */
+    private void other(BinlogEvent event, boolean last) {
+        if (unsafe == null) {
+            unsafe = whyUnsafe(event, last);
+            if (unsafe != null && event.type() == EventType.QUERY) {
                 with.rowSource.statement(start.gtid(), List.of(event));
             }
-            unsafe = unsafe != null ? unsafe : why;
         }
     }
 

@@ -135,9 +135,7 @@ final class DebeziumDecoder implements AutoCloseable {
     }
 
     private boolean hasParsedAll() {
-        if (waiting.get() == 0) {
-            impatient = false;
-        } else if (!impatient) {
+        if (waiting.get() > 0 && !impatient) {
             try {
                 given.get(PATIENCE_MS, TimeUnit.MILLISECONDS);
             } catch (TimeoutException e) {
@@ -180,6 +178,7 @@ final class DebeziumDecoder implements AutoCloseable {
 
     private void giveInTurn(BinlogEvent event) {
         int bytes = event.bytes().length;
+        impatient &= waiting.get() > 0;
         if (waiting.addAndGet(bytes) > MAX_WAITING_BYTES) {
             failure = "statements come faster than Debezium parses them";
             return;

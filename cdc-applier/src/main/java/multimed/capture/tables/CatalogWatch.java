@@ -17,8 +17,6 @@ final class CatalogWatch implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(CatalogWatch.class);
     /** The catalog is good once all was told that was about to commit. Something may have been that never does. */
     private static final long AGAIN_SECONDS = 30;
-    /** The master sends a transaction before it counts as executed there; a catalog that was read in between is not good. */
-    private static final long SENT_EARLY_MS = 100;
     private static final long PAUSE_MS = 1000;
     /** Where definitions change all the time, no more than a fifth of it is spent on reading them. */
     private static final long REST = 4;
@@ -38,9 +36,14 @@ final class CatalogWatch implements AutoCloseable {
         thread.start();
     }
 
-    /** The catalog may have changed, by what the master sends no more. */
-    void changed() {
+    /** A new epoch, perhaps of another master. */
+    void restarted() {
         last = null;
+        changed.release();
+    }
+
+    /** The catalog may have changed, by what the master does not send. */
+    void changed() {
         changed.release();
     }
 
@@ -81,8 +84,8 @@ final class CatalogWatch implements AutoCloseable {
             Catalog catalog = CatalogReader.read(connection);
             ring.catalog(epoch, Frames.catalog(catalog));
             if (by != null && !catalog.before().contains(by)) {
+                // The master sends a transaction before it counts as executed there; what was read in between is not good.
                 changed.release();
-                TimeUnit.MILLISECONDS.sleep(SENT_EARLY_MS);
             }
             return !catalog.unfinished();
         } catch (SQLException | RuntimeException e) {

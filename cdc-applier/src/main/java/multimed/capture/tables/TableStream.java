@@ -63,7 +63,7 @@ public final class TableStream implements AutoCloseable {
     /** A new epoch: what lies in {@code before} is not told. Subscribers must connect anew. */
     public void restart(String serverUuid, GtidSet before) {
         ring.restart(serverUuid, before);
-        catalog.changed();
+        catalog.restarted();
         subscribers.forEach(Subscriber::close);
     }
 
