@@ -141,6 +141,36 @@ fn when_descriptors_run_out_clients_are_refused_instead_of_left_without_a_word()
     });
 }
 
+/// Each door has a descriptor in reserve, which the other one may take in the moment of its use.
+#[test]
+fn doors_that_take_each_others_last_descriptor_go_on_refusing() {
+    let (place, port) = (Place::new("two-doors"), free_port());
+    let _gate = place.gate(64, &[("GATE_LISTEN", &format!("127.0.0.1:{port}"))]);
+    let socket = place.file("gate.sock");
+    drop(connected(&socket));
+    let mut at_sockets = Vec::new();
+    let mut at_ports = Vec::new();
+    for _ in 0..1000 {
+        at_sockets.push(connected(&socket));
+        at_ports.push(TcpStream::connect(("127.0.0.1", port)).unwrap());
+    }
+    let limited = |told: std::io::Result<()>| told.unwrap();
+    limited(
+        at_sockets
+            .iter()
+            .try_for_each(|s| s.set_read_timeout(Some(WITHIN))),
+    );
+    limited(
+        at_ports
+            .iter()
+            .try_for_each(|s| s.set_read_timeout(Some(WITHIN))),
+    );
+    let told = at_sockets.iter_mut().map(first_words);
+    let told = told.chain(at_ports.iter_mut().map(first_words));
+    let greeted = told.filter(Result::is_ok).count();
+    assert!((10..64).contains(&greeted), "{greeted} are greeted");
+}
+
 #[test]
 fn beyond_the_most_connections_clients_are_told_so() {
     let place = Place::new("most");

@@ -14,16 +14,23 @@ use tokio::task::JoinSet;
 
 /// Runs until `shared.draining` says stop; then waits for sessions, at most the configured time.
 /// `shared_by_clients`: who connects here is a proxy that lets many clients share a connection.
-pub async fn run(listener: Listener, shared: Arc<Shared>, shared_by_clients: bool) {
+pub async fn run(
+    listener: Listener,
+    shared: Arc<Shared>,
+    reserve: Arc<Reserve>,
+    shared_by_clients: bool,
+) {
     let mut sessions = JoinSet::new();
     let draining = shared.draining.clone();
     let too_many = wire::err_packet(&SqlError::too_many_connections());
-    let mut reserve = Reserve::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok(caller) => accept(caller, &shared, shared_by_clients, &too_many, &mut sessions),
-                Err(error) => not_accepted(&error, &listener, &mut reserve, &too_many).await,
+                Ok(caller) if reserve.is_whole() => {
+                    accept(caller, &shared, shared_by_clients, &too_many, &mut sessions);
+                }
+                Ok(caller) => refuse(caller, &shared, &too_many),
+                Err(error) => not_accepted(&error, &listener, &reserve, &too_many).await,
             },
             _ = sessions.join_next(), if !sessions.is_empty() => {}
             () = told_to_stop(draining.clone()) => break,
@@ -52,8 +59,7 @@ fn accept(
 ) {
     let is_full = shared.sessions.available_permits() == 0;
     let Some(place) = shared.login_limits.place().filter(|_| !is_full) else {
-        shared.metrics.logins.with_label_values(&["too_many"]).inc();
-        return caller.refuse(too_many);
+        return refuse(caller, shared, too_many);
     };
     match caller.into_client() {
         Ok(client) => {
@@ -64,11 +70,16 @@ fn accept(
     }
 }
 
+fn refuse(caller: Caller, shared: &Shared, too_many: &[u8]) {
+    shared.metrics.logins.with_label_values(&["too_many"]).inc();
+    caller.refuse(too_many);
+}
+
 /// Whoever waits when no descriptor is free is refused, too, instead of waiting for others to end.
 async fn not_accepted(
     error: &std::io::Error,
     listener: &Listener,
-    reserve: &mut Reserve,
+    reserve: &Reserve,
     too_many: &[u8],
 ) {
     let refused = match Trouble::of(error) {

@@ -4,6 +4,7 @@
 //! Must never: wait for a client, or leave one that cannot be served without an answer.
 
 use crate::clients::login::Client;
+use crate::common::lock;
 use crate::net::socket::tune;
 use crate::protocol::wire::HEADER;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,6 +15,7 @@ use std::net::{self, SocketAddr};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net as unix;
 use std::path::Path;
+use std::sync::Mutex;
 use tokio::net::{TcpListener, TcpSocket, TcpStream, UnixListener, UnixSocket, UnixStream};
 
 /// The kernel makes of it what it allows at most (net.core.somaxconn).
@@ -168,25 +170,47 @@ pub fn raise_descriptor_limit() {
     }
 }
 
-/// A descriptor that is kept for the moment when the process has no other: then a client can still be accepted and refused.
-pub struct Reserve(Option<File>);
+/// Descriptors that are kept for the moment when the process has no other: then a client can still be accepted and refused.
+/// In that moment any other part of the process may take the free one; so nobody is served until all are there again.
+pub struct Reserve(Mutex<Vec<File>>);
 
 impl Reserve {
+    const SIZE: usize = 4;
+
     pub fn new() -> Self {
-        Self(File::open("/dev/null").ok())
+        let mut kept = Vec::new();
+        fill(&mut kept);
+        Self(Mutex::new(kept))
+    }
+
+    /// False: no descriptor can be had for what is missing.
+    pub fn is_whole(&self) -> bool {
+        let mut kept = lock(&self.0);
+        fill(&mut kept);
+        kept.len() == Self::SIZE
     }
 
     /// Refuses whoever is first in the queue. False: it could not be accepted.
-    pub fn refuse_one(&mut self, listener: &Listener, payload: &[u8]) -> bool {
-        self.0 = None;
+    pub fn refuse_one(&self, listener: &Listener, payload: &[u8]) -> bool {
+        let mut kept = lock(&self.0);
+        kept.pop();
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let accepted = rustix::net::accept_with(listener, flags);
         let was_there = accepted.is_ok();
         if let Ok(stream) = accepted {
             refuse(&stream, payload);
         }
-        *self = Self::new();
+        fill(&mut kept);
         was_there
+    }
+}
+
+fn fill(kept: &mut Vec<File>) {
+    while kept.len() < Reserve::SIZE {
+        let Ok(file) = File::open("/dev/null") else {
+            return;
+        };
+        kept.push(file);
     }
 }
 

@@ -11,7 +11,7 @@ use crate::common::memory::Memory;
 use crate::freshness::{Gate, ReadIndex, follow_table_stream};
 use crate::frontend::accept;
 use crate::frontend::handover::{self, Held};
-use crate::frontend::listen::{Listener, raise_descriptor_limit};
+use crate::frontend::listen::{Listener, Reserve, raise_descriptor_limit};
 use crate::net::timeouts::Defaults;
 use crate::net::tls::{ExchangeKey, acceptor, connector};
 use crate::ops::admin;
@@ -101,12 +101,18 @@ async fn run(config: Config, scheduling: Scheduling) -> Result<(), Box<dyn Error
     tokio::spawn(scheduling.follow(shared.clone()));
     tokio::spawn(tell_of_losses(shared.clone()));
     tokio::spawn(follow_timeouts(shared.clone()));
+    let reserve = Arc::new(Reserve::new());
     let mut serving = JoinSet::new();
     for listener in doors.clients {
-        serving.spawn(accept::run(listener, shared.clone(), false));
+        serving.spawn(accept::run(
+            listener,
+            shared.clone(),
+            reserve.clone(),
+            false,
+        ));
     }
     for listener in doors.proxies {
-        serving.spawn(accept::run(listener, shared.clone(), true));
+        serving.spawn(accept::run(listener, shared.clone(), reserve.clone(), true));
     }
     stop_requested().await?;
     tracing::info!("stopping");
