@@ -1,5 +1,5 @@
 # Functions that the host scripts share. Sourced; expects `me` to name the script.
-# Comes in: .env, .env.example, this machine's apt sources. Goes out: exported settings, installed Debian packages, messages on stderr.
+# Comes in: .env, .env.example, multimed.yml, this machine's apt sources. Goes out: exported settings, installed Debian packages, messages on stderr.
 # shellcheck shell=bash disable=SC2034,SC2154
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -12,18 +12,57 @@ die() {
 }
 need_root() { [[ $(id -u) == 0 ]] || die "cannot $1 without root"; }
 
-# load_env: the settings of .env where there is one, then the defaults, which .env.example lists behind a #; none overrides what the environment says.
+# load_env: what the environment does not say comes from .env, then from multimed.yml, then from their defaults. COMPOSE_FILE of .env is left
+# to Compose. Mistakes in these files end the script, unless it collects them in `mistakes_declared`.
 load_env() {
-  local name value
+  local name value declared
+  mistakes_declared=()
+  read_declared
   while IFS='=' read -r name value; do
-    [[ $name =~ ^[A-Z][A-Z0-9_]*$ ]] || continue
+    [[ $name =~ ^[A-Z][A-Z0-9_]*$ && $name != COMPOSE_FILE ]] || continue
     [[ -n ${!name+set} ]] || export "$name=$value"
   done < <(
     [[ ! -e $root/.env ]] || awk 1 "$root/.env"
+    printf '%s\n' "$declared"
     sed -n 's/^#\([A-Z]\)/\1/p' "$root/.env.example"
   )
   # As Compose has it: from the repository's root.
   [[ $SECRETS_DIR == /* ]] || SECRETS_DIR=$root/${SECRETS_DIR#./}
+  [[ -z ${collect_mistakes:-} && ${#mistakes_declared[@]} != 0 ]] || return 0
+  for name in "${mistakes_declared[@]}"; do say "$name"; done
+  exit 64
+}
+
+# of_satellite NUMBER WHAT: what one satellite has of its own, or what holds for all.
+of_satellite() {
+  local one=SATELLITE_$1_$2 all=SATELLITE_$2
+  printf '%s' "${!one:-${!all:-}}"
+}
+
+# read_declared: `declared`, the settings of multimed.yml (MULTIMED_FILE), or the defaults; and the mistakes.
+read_declared() {
+  local file=${MULTIMED_FILE-$root/multimed.yml} python=python3 said name
+  need_tools python3=python3
+  if [[ -e $file ]]; then python=$(yaml_python); fi
+  said=$(mktemp)
+  declared=$("$python" "$root/mysql-satellite/declared.py" "$file" 2> "$said") || mapfile -t mistakes_declared < "$said"
+  rm -f "$said"
+  [[ -e $root/.env ]] || return 0
+  while IFS= read -r name; do
+    mistakes_declared+=(".env: $name is not read there: multimed.yml says it (see multimed.example.yml)")
+  done < <(grep -oE '^(SATELLITES|SATELLITE_[A-Z0-9_]+|GATE_SATELLITES|MASTER_(CPUS|MEMORY|BUFFER_POOL)|(LAYOUT|LOG|GATE)_CPUS)=' "$root/.env" | tr -d =)
+}
+
+# yaml_python: a Python that reads YAML and checks it against a schema; Debian's where there is none.
+yaml_python() {
+  local each
+  for each in python3 /usr/bin/python3; do
+    "$each" -c 'import jsonschema, yaml' 2> /dev/null || continue
+    echo "$each"
+    return
+  done
+  install_packages python3-jsonschema python3-yaml
+  echo /usr/bin/python3
 }
 
 # setting NAME: its value; .env.example lists them.

@@ -4,29 +4,21 @@
 usage: dealing.py SATELLITES < MACHINE
 
 In:  the cores that may be dealt as `lscpu -p=CPU,CORE,SOCKET,NODE,CACHE` prints them; in the environment MASTER_CPUS, LOG_CPUS,
-     GATE_CPUS and SATELLITE_n_CPUS, of which those that are not empty are the operator's own and are left alone.
+     GATE_CPUS and SATELLITE_n_CPUS, of which those that are not empty are the operator's own and are left alone; and the mix, under the
+     names that multimed.schema.json has for it.
 Out: a line NAME=cores for each of these that was empty, like SATELLITE_1_CPUS=0-3,64-67, and for every one, where the machine has
      several nodes, a line NAME_NODES=0-1. All cores are dealt.
 Must never: put a satellite or the master on two NUMA nodes, or a satellite on two L3 caches if it would fit into one; separate the
 two threads of a core as long as there is a core for each server; give a core to two servers unless there are fewer cores than servers.
 
-Of the layouts that keep to this it takes the one that gets the most done under the mix below: none of the servers is full before the
+Of the layouts that keep to this it takes the one that gets the most done under the mix: none of the servers is full before the
 others are. Satellites are all of one size.
 """
 
 import os
 import sys
 from collections import defaultdict
-from dataclasses import dataclass
-
-# What the benches measured, in milliseconds of CPU (docs/benchmarks.md), for a mix of nine reads to one transaction that writes.
-READS, WRITES = 9, 1
-GATE_MS = 0.035  # a statement
-READ_MS = 0.25  # on a satellite: a point select takes 0.1, a mean statement of TPC-W 0.6
-QUESTION_MS = 0.02  # on the master: what the newest commit is, for reads at level strong
-WRITE_MS = 0.6  # on the master
-LOG_MS = 0.28  # a transaction: capture and Kafka
-APPLY_MS = 0.33  # a transaction: an applier and its satellite
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True)
@@ -49,15 +41,39 @@ class Needs:
     satellites: int
 
 
-def needs(satellites, whole, master=True, log=True, gate=True):
-    """Of the satellites out of `whole` that are ours to place, and of the others if they are."""
-    return Needs(
-        master * (WRITES * WRITE_MS + READS * QUESTION_MS),
-        log * WRITES * LOG_MS,
-        gate * (READS + WRITES) * GATE_MS,
-        READS * READ_MS / whole + WRITES * APPLY_MS,
-        satellites,
-    )
+@dataclass(frozen=True)
+class Mix:
+    """Amounts of each, and the CPU that each takes, in milliseconds; multimed.schema.json says more."""
+
+    reads: float
+    writes: float
+    light: float
+    heavy: float
+    light_read_ms: float
+    heavy_read_ms: float
+    write_ms: float
+    question_ms: float
+    gate_ms: float
+    log_ms: float
+    apply_ms: float
+
+    @classmethod
+    def of(cls, environment):
+        return cls(**{field.name: float(environment[f"MIX_{field.name.upper()}"]) for field in fields(cls)})
+
+    def read_ms(self):
+        return (self.light * self.light_read_ms + self.heavy * self.heavy_read_ms) / ((self.light + self.heavy) or 1)
+
+    def needs(self, satellites, whole, master=True, log=True, gate=True):
+        """Of the satellites out of `whole` that are ours to place, and of the others if they are. None needs nothing at all."""
+        least = 1e-6
+        return Needs(
+            master * (self.writes * self.write_ms + self.reads * self.question_ms + least),
+            log * (self.writes * self.log_ms + least),
+            gate * ((self.reads + self.writes) * self.gate_ms + least),
+            self.reads * self.read_ms() / whole + self.writes * self.apply_ms + least,
+            satellites,
+        )
 
 
 # --- the machine ------------------------------------------------------------------------------------------------------
@@ -165,14 +181,14 @@ def together(free, count):
 # --- the servers ------------------------------------------------------------------------------------------------------
 
 
-def deal(cores, satellites, own):
+def deal(cores, satellites, own, mix):
     """{NAME: set of cpus} for the names that are not in own: {NAME: set of cpus}. satellites: how many there are in all."""
     names = [f"SATELLITE_{number}_CPUS" for number in range(1, satellites + 1)]
     names = [name for name in names if name not in own]
     kinds = {kind: f"{kind.upper()}_CPUS" for kind in ("master", "log", "gate") if f"{kind.upper()}_CPUS" not in own}
     if not names and not kinds:
         return {}
-    need = needs(len(names), satellites, **{kind: kind in kinds for kind in ("master", "log", "gate")})
+    need = mix.needs(len(names), satellites, **{kind: kind in kinds for kind in ("master", "log", "gate")})
     free = without(cores, set().union(*own.values())) or cores
     layout = best(free, need) or best(split(free), need)
     if layout is None:
@@ -208,7 +224,7 @@ def main():
     cores, satellites = read_machine(sys.stdin), int(sys.argv[1])
     names = ["MASTER_CPUS", "LOG_CPUS", "GATE_CPUS", *(f"SATELLITE_{number}_CPUS" for number in range(1, satellites + 1))]
     own = {name: expanded(os.environ[name]) for name in names if os.environ.get(name)}
-    dealt = deal(cores, satellites, own)
+    dealt = deal(cores, satellites, own, Mix.of(os.environ))
     node_of = {cpu: core.node for core in cores for cpu in core.cpus}
     for name in names:
         if name in dealt:

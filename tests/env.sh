@@ -14,8 +14,8 @@ if [[ ${TEST_STACK:-main} != main ]]; then
   test_port_offset=100
 fi
 export SECRETS_DIR=$TEST_STATE/secrets
-export OVERRIDE_FILE=$TEST_STATE/override.yml
-export COMPOSE_FILE=$repository/docker-compose.yml:$OVERRIDE_FILE:$repository/tests/compose.yml
+export LAYOUT_FILE=$TEST_STATE/layout.yml
+export COMPOSE_FILE=$repository/docker-compose.yml:$LAYOUT_FILE:$repository/tests/compose.yml
 # What MySQL is told beside: see the files in there.
 export TEST_MYSQL_CONF=$repository/tests/mysql-conf.d/${TEST_STACK:-main}
 export BIND_ADDRESS=127.0.0.1
@@ -26,8 +26,8 @@ export STATUS_PORT=$((${TEST_STATUS_PORT:-18080} + test_port_offset))
 export SOCKET_DIR=/run/$COMPOSE_PROJECT_NAME
 export SATELLITES=2 SATELLITE_TMPFS=1g SATELLITE_BUFFER_POOL=128m SATELLITE_MEMORY=4g
 export MASTER_BUFFER_POOL=256m MASTER_MEMORY=2g
-# An operator's pinning of cores is not the test stack's.
-export LAYOUT_CPUS='' MASTER_CPUS='' LOG_CPUS='' GATE_CPUS='' SATELLITE_1_CPUS='' SATELLITE_2_CPUS=''
+# An operator's pinning of cores, and declaration of servers, is not the test stack's.
+export MULTIMED_FILE='' LAYOUT_CPUS='' MASTER_CPUS='' LOG_CPUS='' GATE_CPUS='' SATELLITE_1_CPUS='' SATELLITE_2_CPUS=''
 # The gate of tests/compose.yml; production's is not built.
 export GATE_FEATURES=test-break
 # Of tests that are not about it, no result may depend on what the gate has found.

@@ -11,8 +11,8 @@ stack_settings() {
     say "BENCH_PORTS=$port: a port is needed"
     exit 64
   }
-  export COMPOSE_PROJECT_NAME=$1 BENCH_STATE=$bench_state SECRETS_DIR=$bench_state/secrets OVERRIDE_FILE=$bench_state/override.yml
-  export COMPOSE_FILE=$root/docker-compose.yml:$OVERRIDE_FILE:$root/$4
+  export COMPOSE_PROJECT_NAME=$1 BENCH_STATE=$bench_state SECRETS_DIR=$bench_state/secrets LAYOUT_FILE=$bench_state/layout.yml
+  export COMPOSE_FILE=$root/docker-compose.yml:$LAYOUT_FILE:$root/$4
   export BIND_ADDRESS=127.0.0.1 FRONT_PORT=$port GATE_PORT=$((port + 1)) STATUS_PORT=$((port + 2)) SATELLITES=$3
   export SOCKET_DIR=/run/$1
 }
@@ -22,7 +22,7 @@ wake() { :; }
 
 remove() {
   mkdir -p "$bench_state"
-  [[ -e $OVERRIDE_FILE ]] || echo 'services: {}' > "$OVERRIDE_FILE"
+  [[ -e $LAYOUT_FILE ]] || echo 'services: {}' > "$LAYOUT_FILE"
   wake
   YES=1 bin/down > "$bench_state/down.log" 2>&1 || {
     say 'removing the stack failed:'
@@ -41,7 +41,7 @@ keep_logs() {
 remove_remains() {
   [[ -n $(docker ps -aq --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME") || -d $SECRETS_DIR ]] || return 0
   say 'removing the remains of an earlier run'
-  echo 'services: {}' > "$OVERRIDE_FILE"
+  echo 'services: {}' > "$LAYOUT_FILE"
   wake
   docker compose --profile '*' down --volumes --remove-orphans --timeout 5 > "$bench_state/remains.log" 2>&1
   rm -rf "$SECRETS_DIR"

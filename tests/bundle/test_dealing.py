@@ -2,6 +2,7 @@
 
 import importlib.util
 import itertools
+import json
 import os
 import pathlib
 import random
@@ -13,16 +14,25 @@ from support import compose as containers
 from machines import REAL, machine, random_machine
 
 HERE = pathlib.Path(__file__).parent
+SCHEMA = json.loads(pathlib.Path(containers.ROOT, "mysql-satellite/multimed.schema.json").read_text())
 spec = importlib.util.spec_from_file_location("dealing", os.path.join(containers.ROOT, "mysql-satellite/dealing.py"))
 dealing = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(dealing)
+
+
+def defaults(schema):
+    for each in schema["properties"].values():
+        yield from defaults(each) if "properties" in each else [(each["x-setting"], each.get("default"))]
+
+
+MIX = dealing.Mix.of(dict(defaults(SCHEMA["properties"]["mix"])))
 
 
 def described(title, shape, satellites):
     cores = dealing.read_machine(machine(*shape))
     of = {cpu: core for core in cores for cpu in core.cpus}
     lines = [f"{title}: {len(cores)} cores, {len(of)} threads"]
-    for name, cpus in sorted(dealing.deal(cores, satellites, {}).items(), key=order):
+    for name, cpus in sorted(dealing.deal(cores, satellites, {}, MIX).items(), key=order):
         used = {of[cpu] for cpu in cpus}
         where = f"{len({core.node for core in used})} nodes, {len({(core.node, core.cache) for core in used})} caches"
         lines.append(f"  {name:<17} {len(used):>3} cores {dealing.joined(cpus):<24} {where}")
@@ -51,7 +61,7 @@ def test_whatever_the_machine_no_rule_is_broken(seed):
 
 
 def check(cores, satellites, told):
-    dealt = dealing.deal(cores, satellites, {})
+    dealt = dealing.deal(cores, satellites, {}, MIX)
     every = {cpu for core in cores for cpu in core.cpus}
     assert set(dealt) == {"MASTER_CPUS", "LOG_CPUS", "GATE_CPUS"} | {f"SATELLITE_{n}_CPUS" for n in range(1, satellites + 1)}
     if len(every) < len(dealt):
@@ -75,10 +85,10 @@ def check(cores, satellites, told):
 def test_the_operators_cores_are_left_alone():
     cores = dealing.read_machine(machine(2, 1, 8))
     own = {"MASTER_CPUS": {8, 9, 10, 11}, "SATELLITE_2_CPUS": {15}}
-    dealt = dealing.deal(cores, 2, own)
+    dealt = dealing.deal(cores, 2, own, MIX)
     assert set(dealt) == {"LOG_CPUS", "GATE_CPUS", "SATELLITE_1_CPUS"}
     assert set().union(*dealt.values()) == set(range(16)) - {8, 9, 10, 11, 15}
-    assert dealing.deal(cores, 1, {name: {0} for name in ("MASTER_CPUS", "LOG_CPUS", "GATE_CPUS", "SATELLITE_1_CPUS")}) == {}
+    assert dealing.deal(cores, 1, {name: {0} for name in ("MASTER_CPUS", "LOG_CPUS", "GATE_CPUS", "SATELLITE_1_CPUS")}, MIX) == {}
 
 
 def test_a_machine_that_says_nothing_of_itself():

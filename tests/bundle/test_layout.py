@@ -2,8 +2,10 @@
 wishes kept, and every mistake at once. The machine is made up: lscpu and taskset are replaced on PATH."""
 
 import itertools
+import json
 import os
 import re
+import shutil
 
 import pytest
 
@@ -11,12 +13,17 @@ from support import compose as containers
 
 from machines import machine
 
+# What tests/env.sh says of its servers, and what would win over multimed.yml.
+OF_THE_TEST_STACK = (
+    *("SATELLITES", "SATELLITE_TMPFS", "SATELLITE_BUFFER_POOL", "SATELLITE_MEMORY", "MASTER_BUFFER_POOL", "MASTER_MEMORY"),
+    *("LAYOUT_CPUS", "MASTER_CPUS", "LOG_CPUS", "GATE_CPUS", "SATELLITE_1_CPUS", "SATELLITE_2_CPUS"),
+)
 LINE = re.compile(r"^  (\S.*?) +cores (\S+) *(.*)$")
 
 
 @pytest.fixture
 def layout(tmp_path):
-    """layout(cores, NAME=value...) -> (exit status, {who: set of cores}, stdout, stderr, override file)."""
+    """layout(cores, NAME=value..., declared="text of multimed.yml") -> (exit status, {who: set of cores}, stdout, stderr, layout file)."""
     tools = tmp_path / "bin"
     tools.mkdir()
 
@@ -24,16 +31,20 @@ def layout(tmp_path):
         (tools / name).write_text(f"#!/bin/sh\n{body}\n")
         (tools / name).chmod(0o755)
 
-    def run(cores, **settings):
+    def run(cores, declared=None, **settings):
         rows = cores if isinstance(cores, list) else machine(1, 1, cores)
         tool("lscpu", "cat <<'END'\n# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n" + "\n".join(rows) + "\nEND")
         tool("taskset", f'echo "pid 1\'s current affinity list: 0-{len(rows) - 1}"')
-        override = tmp_path / "override.yml"
+        file = tmp_path / "layout.yml"
+        if declared is not None:
+            (tmp_path / "multimed.yml").write_text(declared)
+            # What the test stack says of its own servers would win.
+            settings = dict.fromkeys(OF_THE_TEST_STACK) | {"MULTIMED_FILE": str(tmp_path / "multimed.yml")} | settings
         done = containers.run(
-            "mysql-satellite/layout", check=False, env={"PATH": f"{tools}:{os.environ['PATH']}", "OVERRIDE_FILE": str(override), **settings}
+            "mysql-satellite/layout", check=False, env={"PATH": f"{tools}:{os.environ['PATH']}", "LAYOUT_FILE": str(file), **settings}
         )
         found = {match[1]: cores_of(match[2]) for match in map(LINE.match, done.stdout.splitlines()) if match}
-        return done.returncode, found, done.stdout, done.stderr, override
+        return done.returncode, found, done.stdout, done.stderr, file
 
     return run
 
@@ -91,32 +102,32 @@ def test_with_fewer_cores_than_servers_none_idles_while_another_is_full(layout, 
 
 
 def test_the_operators_own_layout_wins(layout):
-    status, groups, _, err, override = layout(8, MASTER_CPUS="4-6", SATELLITE_2_CPUS="0")
+    status, groups, _, err, file = layout(8, MASTER_CPUS="4-6", SATELLITE_2_CPUS="0")
     assert status == 0, err
     assert groups["master"] == {4, 5, 6}
     assert groups["satellite-2"] == {0}
     assert overlap(groups) == [], "what is left open is dealt from the other cores"
-    assert 'cpuset: "4-6"' in override.read_text()
+    assert 'cpuset: "4-6"' in file.read_text()
 
 
 @pytest.mark.parametrize("satellites", [1, 3, 6])
-def test_the_override_file_is_valid_compose(layout, satellites, monkeypatch):
-    status, groups, _, err, override = layout(16, SATELLITES=str(satellites), SATELLITE_MEMORY="1g", SATELLITE_TMPFS="256m")
+def test_the_layout_is_valid_compose(layout, satellites, monkeypatch):
+    status, groups, _, err, file = layout(16, SATELLITES=str(satellites), SATELLITE_MEMORY="1g", SATELLITE_TMPFS="256m")
     assert status == 0, err
     assert len([name for name in groups if name.startswith("satellite-")]) == satellites
     done = containers.run(
-        "docker", "compose", "-f", "docker-compose.yml", "-f", str(override), "config", "--services", env={"COMPOSE_FILE": ""}
+        "docker", "compose", "-f", "docker-compose.yml", "-f", str(file), "config", "--services", env={"COMPOSE_FILE": ""}
     )
     services = set(done.stdout.split())
     for number in range(1, satellites + 1):
         assert {f"satellite-{number}", f"applier-{number}"} <= services
     assert f"satellite-{satellites + 1}" not in services
     addresses = ",".join(f"satellite-{number}:3306" for number in range(1, satellites + 1))
-    assert f'GATE_SATELLITES: "{addresses}"' in override.read_text()
+    assert f'GATE_SATELLITES: "{addresses}"' in file.read_text()
 
 
 def test_every_mistake_is_reported_at_once(layout):
-    status, _, _, err, override = layout(
+    status, _, _, err, file = layout(
         4,
         SATELLITES="0",
         SATELLITE_TMPFS="4g",
@@ -147,10 +158,175 @@ def test_every_mistake_is_reported_at_once(layout):
         "SOCKET_DIR",
     ):
         assert f"setting: {name}=" in err, f"{name} is not among the mistakes:\n{err}"
-    assert not override.exists(), "nothing is written when something is wrong"
+    assert not file.exists(), "nothing is written when something is wrong"
 
 
 def test_more_memory_than_the_machine_has_is_refused(layout):
     status, _, _, err, _ = layout(4, SATELLITES="99")
     assert status == 64
     assert "MiB" in err and "SATELLITES" in err
+
+
+def services(file):
+    """The services of docker-compose.yml with this layout, as Compose sees them."""
+    done = containers.run(
+        "docker", "compose", "-f", "docker-compose.yml", "-f", str(file), "config", "--format", "json", env={"COMPOSE_FILE": ""}
+    )
+    return json.loads(done.stdout)["services"]
+
+
+def test_the_file_of_the_servers_says_what_each_gets(layout):
+    declared = """
+        machine: {cpus: 0-15}
+        master: {cpus: 0-3, memory: 3g, buffer_pool: 1g}
+        log: {cpus: 4}
+        satellites:
+          tmpfs: 256m
+          list:
+            - {}
+            - {cpus: "8-9", memory: 1g, buffer_pool: 512m, data: disk, donors: [master, satellite-1]}
+            - null
+    """
+    status, groups, _, err, file = layout(32, declared)
+    assert status == 0, err
+    assert groups["master"] == {0, 1, 2, 3} and groups["log and capture"] == {4} and groups["satellite-2"] == {8, 9}
+    assert set().union(*groups.values()) == set(range(16))
+    found = services(file)
+    assert found["master"]["mem_limit"] == str(3 << 30) and found["master"]["environment"]["MASTER_BUFFER_POOL"] == "1g"
+    first, second, third = (found[f"satellite-{number}"] for number in (1, 2, 3))
+    assert first["mem_limit"] == third["mem_limit"] == str(2 << 30) and second["mem_limit"] == str(1 << 30)
+    assert first["environment"]["SATELLITE_BUFFER_POOL"] == "256m" and second["environment"]["SATELLITE_BUFFER_POOL"] == "512m"
+    assert any(each.startswith("/var/lib/mysql:size=256m") for each in first["tmpfs"])
+    assert second["tmpfs"] == ["/run:mode=0755"] and any(each["target"] == "/var/lib/mysql" for each in second["volumes"])
+    assert second["environment"]["CLONE_DONORS"] == "master:3306,satellite-1:3306"
+    assert third["environment"]["CLONE_DONORS"] == "satellite-1:3306,satellite-2:3306,master:3306"
+    alike = {"cpuset", "environment"}
+    assert {k: v for k, v in first.items() if k not in alike} == {k: v for k, v in third.items() if k not in alike}, (
+        "the third is as the first"
+    )
+
+
+def test_more_reads_give_satellites_a_larger_share(layout):
+    def satellites(mix):
+        _, groups, _, err, _ = layout(32, f"mix: {mix}")
+        assert not err
+        return len(groups["satellite-1"]) / len(groups["master"])
+
+    assert satellites("{reads: 1, writes: 9}") < satellites("{}") < satellites("{heavy: 1}") <= satellites("{heavy: 1, writes: 0}")
+
+
+def test_every_mistake_in_the_file_is_reported_with_those_about_the_machine(layout):
+    declared = """
+        mashine: {}
+        machine: {cpus: all}
+        master: {memory: lots, cpus: 9}
+        mix: {reads: -1}
+        satellites:
+          count: 2
+          data: paper
+          tmpfs: 4g
+          list: [{donors: [satellite-7, slave]}, {memory: 1m}]
+    """
+    status, _, _, err, file = layout(4, declared)
+    assert status == 64 and not file.exists()
+    for said in (
+        "multimed.yml: Additional properties are not allowed ('mashine' was unexpected)",
+        "multimed.yml: machine.cpus: 'all' is not numbers of cores, like 0-3,8",
+        "multimed.yml: master.memory: 'lots' is not a size like 512m or 2g",
+        "multimed.yml: mix.reads: -1 is less than the minimum of 0",
+        "multimed.yml: satellites: count and list together",
+        "multimed.yml: satellites.data: 'paper' is not one of ['memory', 'disk']",
+        "multimed.yml: satellites.list[0].donors[1]: 'slave' is not master, or a satellite like satellite-2",
+        "SATELLITE_1_DONORS: there is no satellite-7",
+        "SATELLITE_2_MEMORY=1m is too small",
+        "MASTER_CPUS=9: there is no core 9 here",
+    ):
+        assert said in err, f"{said}\n{err}"
+    lines = [line.split("setting: ")[1] for line in err.splitlines()]
+    assert len(lines) == len(set(lines)), "each once"
+
+
+@pytest.mark.parametrize(
+    "text,said", [("a: [", "line 1: "), ("- 3", "[3] is not of type 'object'"), ("log: {}\nlog: {}", "line 2: 'log' stands there twice")]
+)
+def test_a_file_that_is_no_such_file_is_a_mistake(layout, text, said):
+    status, _, _, err, file = layout(4, text)
+    assert status == 64 and f"multimed.yml: {said}" in err and not file.exists()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """folder(file=text...) -> what `make layout` says in a clone of one's own, in which these files are; folder.path."""
+    clone = tmp_path / "clone"
+    for name in containers.run(
+        "git", "ls-files", "bin", "mysql-satellite", "mysql-master", "docker-compose.yml", ".env.example"
+    ).stdout.split():
+        (clone / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(os.path.join(containers.ROOT, name), clone / name)
+
+    def run(*command, **files):
+        for name, text in files.items():
+            (clone / name).write_text(text)
+        command = command or ("mysql-satellite/layout",)
+        bare = ("env", "-i", f"PATH={os.environ['PATH']}", f"HOME={tmp_path}", "env", "-C", str(clone))
+        return containers.run(*bare, *command, check=False)
+
+    run.path = clone
+    return run
+
+
+def wired(folder):
+    done = folder("docker", "compose", "config", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["services"]
+
+
+def test_compose_reads_the_layout_and_an_operators_override_after_it(folder):
+    assert folder().returncode == 0
+    assert wired(folder)["satellite-1"]["cpuset"]
+    own = "# mine\nservices: { satellite-1: { mem_limit: 3g } }\n"
+    assert folder(**{"docker-compose.override.yml": own}).returncode == 0
+    assert folder().returncode == 0
+    found = wired(folder)["satellite-1"]
+    assert found["mem_limit"] == str(3 << 30) and found["cpuset"]
+    assert (folder.path / "docker-compose.override.yml").read_text() == own
+    assert (folder.path / ".env").read_text().count("COMPOSE_FILE=") == 1
+    (folder.path / "docker-compose.override.yml").unlink()
+    assert folder().returncode == 0
+    assert wired(folder)["satellite-1"]["mem_limit"] == str(2 << 30)
+
+
+def test_an_operators_env_keeps_what_is_in_it(folder):
+    assert folder(**{".env": "STATUS_PORT=9090"}).returncode == 0
+    assert (folder.path / ".env").read_text().startswith("STATUS_PORT=9090\n")
+    assert wired(folder)["gate"]["ports"][0]["published"] == "9090"
+    mine = "COMPOSE_FILE=docker-compose.yml:compose.layout.yml:site.yml\n"
+    assert folder(**{".env": mine, "site.yml": "services: {}\n"}).returncode == 0
+    assert (folder.path / ".env").read_text() == mine
+    done = folder(**{".env": "COMPOSE_FILE=docker-compose.yml:site.yml\nSATELLITES=3\nMASTER_CPUS=1\n"})
+    assert done.returncode == 64
+    for said in (
+        "COMPOSE_FILE=docker-compose.yml:site.yml does not name compose.layout.yml",
+        ".env: SATELLITES is",
+        ".env: MASTER_CPUS is",
+    ):
+        assert said in done.stderr
+
+
+def test_the_file_that_an_older_layout_wrote_is_removed(folder):
+    old = "# Written by mysql-satellite/layout for this machine; change .env and run `make layout` instead.\nservices: {}\n"
+    assert folder(**{"docker-compose.override.yml": old}).returncode == 0
+    assert not (folder.path / "docker-compose.override.yml").exists()
+
+
+def test_clean_leaves_compose_usable(folder):
+    assert folder().returncode == 0
+    tools = folder.path / "tools"
+    tools.mkdir()
+    # It would remove this machine's images.
+    (tools / "docker").write_text("#!/bin/sh\nexit 1\n")
+    (tools / "docker").chmod(0o755)
+    done = folder("env", f"PATH={tools}:{os.environ['PATH']}", "bin/clean")
+    assert done.returncode == 0, done.stderr
+    assert not (folder.path / ".env").exists()
+    assert "cpuset" not in wired(folder)["satellite-1"]

@@ -27,7 +27,7 @@ SOURCES = {
     "cdc-applier/src/main/java": r'"((?:KAFKA|LOG|STATUS|TABLE|MASTER|CAPTURE|SATELLITE|APPLIER)_[A-Z0-9_]+)"',
 }
 # Read in another way than SOURCES says.
-ELSEWHERE = {"LOG_LEVEL": "cdc-applier's logback.xml"}
+ELSEWHERE = {"LOG_LEVEL": "cdc-applier's logback.xml", "LOG_CPUS": "multimed.schema.json", "GATE_CPUS": "multimed.schema.json"}
 
 
 def markdown():

@@ -39,7 +39,7 @@ remove_stack() (
   use_stack "$1"
   [[ -n $(docker ps -aq --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME") || -d $SECRETS_DIR ]] || exit 0
   mkdir -p "$TEST_STATE"
-  echo 'services: {}' > "$OVERRIDE_FILE"
+  echo 'services: {}' > "$LAYOUT_FILE"
   docker compose --profile '*' down --volumes --remove-orphans --timeout 20 > "$logs/down-$1.log" 2>&1 \
     || {
       progress "removing the stack failed:"

@@ -62,7 +62,9 @@ def at_once(cursors, action):
 
 def keep_busy(stack, cursors, seconds):
     """Each satellite runs one statement for so long. Eventual: for a satellite that lags just now, the master would have to answer."""
-    threads, errors = at_once(cursors, lambda c: ask(c, f"SELECT /* multimed: consistency=eventual */ SLEEP({seconds}), COUNT(*) FROM items"))
+    threads, errors = at_once(
+        cursors, lambda c: ask(c, f"SELECT /* multimed: consistency=eventual */ SLEEP({seconds}), COUNT(*) FROM items")
+    )
     stack.wait_for(lambda: all(stack.server(name)["load"] == 1 for name in stack.satellites), 10, "all satellites are busy")
     return threads, errors
 

@@ -16,7 +16,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def run(*command, input=None, check=True, timeout=300, env=None):
-    """Runs a command in the repository's root; returns the CompletedProcess with text output."""
+    """Runs a command in the repository's root; returns the CompletedProcess with text output. env: variables that it gets beside, or not (None)."""
+    variables = {**os.environ, **(env or {})}
     done = subprocess.run(
         command,
         cwd=ROOT,
@@ -25,7 +26,7 @@ def run(*command, input=None, check=True, timeout=300, env=None):
         errors="replace",
         capture_output=True,
         timeout=timeout,
-        env={**os.environ, **(env or {})},
+        env={name: value for name, value in variables.items() if value is not None},
         stdin=None if input is not None else subprocess.DEVNULL,
     )
     if check and done.returncode != 0:
