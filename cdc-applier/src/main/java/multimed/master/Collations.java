@@ -15,6 +15,10 @@ public record Collations(Map<Integer, Collation> byNumber) {
         return Optional.ofNullable(byNumber.get((int) number));
     }
 
+    public boolean isAscii(long number) {
+        return get(number).filter(c -> c.charset().equals("ascii")).isPresent();
+    }
+
     /** Whether every text of this collation's character set comes through UTF-8 byte for byte. */
     public boolean exactInUtf8(long number) {
         return get(number).filter(c -> EXACT_IN_UTF8.contains(c.charset())).isPresent();

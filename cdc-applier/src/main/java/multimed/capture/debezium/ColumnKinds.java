@@ -1,9 +1,11 @@
 package multimed.capture.debezium;
 
+import com.google.protobuf.ByteString;
 import multimed.binlog.ColumnTypes;
 import multimed.binlog.TableMap;
 import multimed.binlog.TableMap.Column;
 import multimed.log.proto.ColumnType;
+import multimed.log.proto.Value;
 import multimed.master.Collations;
 
 /** Which columns rows carry exactly, and as what. Everything not named here goes raw. */
@@ -44,6 +46,20 @@ public final class ColumnKinds {
             case ColumnTypes.TIMESTAMP -> ColumnType.TIMESTAMP;
             default -> ColumnType.COLUMN_TYPE_UNSPECIFIED;
         };
+    }
+
+    /** Servers before 5.5 let any bytes into ascii, and a column may still have them. */
+    boolean holds(Column column, Value value) {
+        return !collations.isAscii(column.collation()) || isAscii(value.getTextBytes());
+    }
+
+    private static boolean isAscii(ByteString text) {
+        for (int i = 0; i < text.size(); i++) {
+            if (text.byteAt(i) < 0) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private ColumnType text(Column column) {

@@ -62,7 +62,8 @@ final class DebeziumEngines {
         p.put("event.converting.failure.handling.mode", "fail");
         p.put("inconsistent.schema.handling.mode", "fail");
         p.put("event.processing.failure.handling.mode", "fail");
-        p.put("converters", "booleans");
+        p.put("converters", "booleans,texts");
         p.put("booleans.type", WholeBooleans.class.getName());
+        p.put("texts.type", TextBytes.class.getName());
     }
 }

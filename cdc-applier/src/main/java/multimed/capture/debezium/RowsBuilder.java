@@ -130,7 +130,11 @@ final class RowsBuilder {
             if (!field.name().equals(column.name())) {
                 throw new Differs(table.fullName() + " column " + column.name() + " decoded as " + field.name());
             }
-            values.add(Values.of(kinds.kind(column), field.schema(), row.getWithoutDefault(field.name())));
+            Value value = Values.of(kinds.kind(column), field.schema(), row.getWithoutDefault(field.name()));
+            if (!kinds.holds(column, value)) {
+                throw new Differs(table.fullName() + " column " + column.name() + " has text outside its character set");
+            }
+            values.add(value);
         }
         return values;
     }

@@ -36,8 +36,8 @@ final class Values {
             case UNSIGNED -> out.setUnsigned(((Number) value).longValue());
             case FLOAT, DOUBLE -> out.setReal(((Number) value).doubleValue());
             case DECIMAL -> out.setText((String) value);
-            case TEXT -> out.setText(exact((String) value));
-            case BINARY -> out.setBytes(bytes(value));
+            case TEXT -> out.setTextBytes(TextBytes.utf8(schema, value));
+            case BINARY -> out.setBytes(bytes(schema, value));
             case DATE -> out.setText(date(LocalDate.ofEpochDay(((Number) value).longValue())));
             case TIME -> out.setText(time((Long) value));
             case DATETIME -> out.setText(dateTime(dateTime(schema, (Long) value)));
@@ -46,15 +46,11 @@ final class Values {
         };
     }
 
-    /** U+FFFD may stand for bytes that could not be decoded. */
-    private static String exact(String text) throws Differs {
-        if (text.indexOf('\uFFFD') >= 0) {
-            throw new Differs("text with a replacement character");
+    /** What Debezium takes for text has not been padded as BINARY must be. */
+    private static ByteString bytes(Schema schema, Object value) throws Differs {
+        if (TextBytes.isText(schema)) {
+            throw new Differs("bytes decoded as text");
         }
-        return text;
-    }
-
-    private static ByteString bytes(Object value) {
         return value instanceof ByteBuffer buffer ? ByteString.copyFrom(buffer.duplicate()) : ByteString.copyFrom((byte[]) value);
     }
 
