@@ -1,6 +1,5 @@
 package multimed.capture.debezium;
 
-import java.io.IOException;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
@@ -57,7 +56,7 @@ final class DebeziumDecoder implements AutoCloseable {
     private final MasterAccess access;
     private final DecodedRows rows = new DecodedRows(MAX_BYTES);
     private final FedTask task;
-    /** Statements that came before it was ready, until {@link #spoiled} has looked at them. */
+    /** Statements that came before it was ready, and the last one before it was there, until {@link #spoiled} has looked at them. */
     private final List<Gtid> missed = new ArrayList<>();
     private final ExecutorService parser = Executors.newSingleThreadExecutor(DebeziumDecoder::parserThread);
     /** Bytes of the events that the parser has yet to give; while there are any, only it uses Debezium and {@link #rows}. */
@@ -70,8 +69,12 @@ final class DebeziumDecoder implements AutoCloseable {
     private volatile Window window;
     private volatile String failure;
 
-    DebeziumDecoder(MasterAccess access) {
+    /** @param before the last statement that came before; it may not be executed on the master yet. Null if there was none */
+    DebeziumDecoder(MasterAccess access, Gtid before) {
         this.access = access;
+        if (before != null) {
+            missed.add(before);
+        }
         task = new FedTask(DebeziumEngines.settings(access), this::handle, this::ended);
         Thread thread = new Thread(this::runTask, "debezium");
         thread.setDaemon(true);
@@ -184,16 +187,19 @@ final class DebeziumDecoder implements AutoCloseable {
             return;
         }
         given = parser.submit(() -> {
-            give(event);
-            rows.clear();
-            waiting.addAndGet(-bytes);
+            try {
+                give(event);
+                rows.clear();
+            } finally {
+                waiting.addAndGet(-bytes);
+            }
         });
     }
 
     private void give(BinlogEvent event) {
         try {
             task.feed().feed(event);
-        } catch (IOException | RuntimeException | Error e) {
+        } catch (Exception | Error e) {
             failure = rootMessage(e);
         }
     }

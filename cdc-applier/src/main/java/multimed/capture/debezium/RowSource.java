@@ -27,6 +27,8 @@ public final class RowSource implements AutoCloseable {
     private final ColumnKinds kinds;
     private final Metrics metrics;
     private DebeziumDecoder decoder;
+    /** The master sends a statement before it counts as executed there: a Debezium that starts now may or may not find it in the schemas. */
+    private Gtid lastStatement;
     private boolean caughtUp;
     private long startedAt;
     private long pauseMs = FIRST_PAUSE_MS;
@@ -85,6 +87,7 @@ public final class RowSource implements AutoCloseable {
 
     /** A statement passed by in the binlog; it may be a DDL. */
     public void statement(Gtid gtid, List<BinlogEvent> events) {
+        lastStatement = gtid;
         if (decoder != null) {
             decoder.statement(gtid, events);
         }
@@ -114,7 +117,7 @@ public final class RowSource implements AutoCloseable {
 
     private void start() {
         startedAt = now();
-        decoder = new DebeziumDecoder(access);
+        decoder = new DebeziumDecoder(access, lastStatement);
     }
 
     private void restart(String reason) {
