@@ -2,9 +2,19 @@ package multimed.apply;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import multimed.capture.debezium.ColumnKinds;
+import multimed.capture.debezium.RowSource;
+import multimed.gtid.Gtid;
 import multimed.gtid.GtidSet;
+import multimed.master.Master;
+import multimed.master.MasterAccess;
+import multimed.process.Address;
+import multimed.process.MetricValues;
+import multimed.process.Metrics;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -22,10 +32,14 @@ class DebeziumIT {
     }
 
     private static void insertWithRows(CdcProcess capture) {
+        insertWithRows(capture, "app.t");
+    }
+
+    private static void insertWithRows(CdcProcess capture, String table) {
         Docker.await("capture is ready", 120, () -> capture.get("/ready").startsWith("200"));
         Docker.await("Debezium's rows are used", 120, () -> {
             double before = sum(capture, "multimed_capture_raw_total");
-            master.run("INSERT INTO app.t VALUES ()");
+            master.run("INSERT INTO " + table + " VALUES ()");
             awaitAll(capture);
             return sum(capture, "multimed_capture_raw_total") == before;
         });
@@ -71,6 +85,36 @@ class DebeziumIT {
             Docker.await("Debezium is started anew", 60,
                     () -> sum(capture, "multimed_capture_debezium_restarts_total{reason=\"failed\"}") == 1);
             insertWithRows(capture);
+        }
+    }
+
+    /** It is too long to be held; Debezium needs it all the same, or it ends at the first row of the table. */
+    @Test
+    void aDefinitionLongerThanALargeTransactionReachesDebezium() throws Exception {
+        try (CdcProcess capture = CdcProcess.capture(kafka, master, Map.of("CAPTURE_LARGE_BYTES", "65536"))) {
+            insertWithRows(capture);
+            double restarts = sum(capture, "multimed_capture_debezium_restarts_total");
+            double rebuilds = sum(capture, "multimed_capture_rebuild_total");
+            master.run("CREATE TABLE app.lengthy (id INT PRIMARY KEY AUTO_INCREMENT /* " + "x".repeat(70_000) + " */)");
+            insertWithRows(capture, "app.lengthy");
+            assertEquals(restarts, sum(capture, "multimed_capture_debezium_restarts_total"));
+            assertEquals(rebuilds + 1, sum(capture, "multimed_capture_rebuild_total"));
+        }
+    }
+
+    /** The master sends a definition before it counts as executed there. A Debezium that starts in between can't tell what it has read. */
+    @Test
+    void aDefinitionThatIsNotExecutedYetWhenDebeziumStartsMakesItStartAgain() throws Exception {
+        MasterAccess access = new MasterAccess(new Address(master.address(), 3306), TestMysql.USER, TestMysql.PASSWORD);
+        String gtid = "dddddddd-0000-0000-0000-000000000001:1";
+        Metrics metrics = new Metrics();
+        try (Master connection = new Master(access);
+                RowSource source = new RowSource(access, new ColumnKinds(connection.collations()), metrics)) {
+            source.statement(Gtid.parse(gtid), List.of());
+            Docker.await("Debezium is started again", 60, () -> {
+                source.caughtUp();
+                return MetricValues.of(metrics, "multimed_capture_debezium_restarts_total{reason=\"ddl\"}") > 0;
+            });
         }
     }
 }

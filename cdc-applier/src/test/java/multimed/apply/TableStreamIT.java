@@ -172,6 +172,28 @@ class TableStreamIT {
         }
     }
 
+    /** What the master did not send restarts the stream; the definition that came meanwhile is still to be waited for. */
+    @Test
+    @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void aRestartForgetsNoDefinitionThatIsNotExecutedYet() throws Exception {
+        MasterAccess access = new MasterAccess(new Address(master.address(), 3306), TestMysql.USER, TestMysql.PASSWORD);
+        String gtid = "dddddddd-0000-0000-0000-000000000002:1";
+        try (TableStream stream = new TableStream(new Address("127.0.0.1", 0), access, new Metrics())) {
+            stream.restart(master.text("SELECT @@server_uuid"), executed());
+            stream.publish(Gtid.parse(gtid), 1, WrittenTables.ALL);
+            stream.restart(executed());
+            try (TestSubscriber subscriber = new TestSubscriber(stream.port())) {
+                subscriber.catalog();
+                long reads = catalogReads();
+                Docker.await("the catalog is read again", 20, () -> catalogReads() > reads + 1);
+                master.run("SET gtid_next = '" + gtid + "'", "CREATE TABLE app.defined_after_restart (id INT)");
+                while (!subscriber.catalog().contains("app.defined_after_restart")) {
+                    // one that was read before
+                }
+            }
+        }
+    }
+
     private static long catalogReads() throws Exception {
         return Long.parseLong(master.text("SELECT COALESCE(SUM(COUNT_STAR), 0) FROM performance_schema.events_statements_summary_by_digest"
                 + " WHERE DIGEST_TEXT LIKE '%REFERENTIAL_CONSTRAINTS%'"));
