@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Variables given on the command line reach the scripts through the environment.
 export
 
-.PHONY: help demo up stop down status layout images engine user import compare verify test check format test-gate test-cdc test-stack test-proxysql test-loadgen chaos soak deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw clean
+.PHONY: help demo up plan scale stop down status layout images engine user import compare verify test check format test-gate test-cdc test-stack test-proxysql test-loadgen chaos soak deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -23,6 +23,12 @@ down: ## remove the stack: containers, networks, ALL DATA, secrets; asks before 
 
 status: ## print the servers as the gate sees them, as a table (JSON=1: as JSON)
 	@bin/status
+
+plan: ## print what make up would change and restart, and what that costs; changes nothing
+	@bin/plan
+
+scale: ## more or fewer satellites while the others serve: SATELLITES=n
+	@bin/scale
 
 layout: ## print and write the layout of cores and satellites
 	@mysql-satellite/layout

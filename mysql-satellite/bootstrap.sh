@@ -1,5 +1,5 @@
 # From an empty data directory to a prepared copy of the database. Sourced by entrypoint.sh.
-# Comes in: CLONE_DONORS, the required GTID set, passwords. Goes out: a running mysqld that holds a donor's data,
+# Comes in: CLONE_DONORS or the sockets beside our own, the required GTID set, passwords. Goes out: a running mysqld that holds a donor's data,
 # without triggers and events, open to clients; or failure, with mysqld in any state.
 # Must never open to clients before it is prepared: offline_mode keeps them out, and the applier's account is made last.
 # Every function here is called where `set -e` has no effect, so each step says itself what its failure means.
@@ -15,9 +15,12 @@ await_local() {
   done
 }
 
-# donor_sql HOST PORT SQL
+# donor_sql HOST PORT SQL: by its socket if that is beside ours, since the name of a container that is gone can take long to be unknown.
 donor_sql() {
-  mysql --defaults-file=/run/multimed/donor.cnf --host="$1" --port="$2" --batch --skip-column-names -e "$3"
+  local beside=${socket%/*}/$1.sock way
+  way=(--protocol=TCP --host="$1" --port="$2")
+  [[ ! -S $beside ]] || way=(--protocol=SOCKET --socket="$beside")
+  mysql --defaults-file=/run/multimed/donor.cnf "${way[@]}" --batch --skip-column-names -e "$3"
 }
 
 # donor_suits HOST PORT: it answers and holds the GTID set that this satellite must not lack.
@@ -62,6 +65,21 @@ start_empty() {
   await_local
 }
 
+# donors: CLONE_DONORS; without it the satellites whose sockets are beside ours, in any order, then the master. Those that come and go later
+# need not be told to anybody.
+donors() {
+  local each name
+  if [[ -n ${CLONE_DONORS:-} ]]; then
+    tr , '\n' <<< "$CLONE_DONORS"
+    return
+  fi
+  for each in "${socket%/*}"/satellite-*.sock; do
+    name=${each##*/}
+    [[ ! -S $each || $each == "$socket" ]] || echo "${name%.sock}:3306"
+  done | shuf
+  echo master:3306
+}
+
 # clone_from_any: the first donor of the list that suits and succeeds.
 clone_from_any() {
   local donor
@@ -70,7 +88,7 @@ clone_from_any() {
     printf '[client]\nuser=multimed_clone\npassword=%s\nconnect_timeout=3\nget-server-public-key\n' \
       "$(cnf_string "$clone_password")" > /run/multimed/donor.cnf
   )
-  for donor in ${CLONE_DONORS//,/ }; do
+  for donor in $(donors); do
     donor_suits "${donor%:*}" "${donor#*:}" || continue
     start_empty || return 1
     clone_from "${donor%:*}" "${donor#*:}" && without_donor= && return 0
@@ -78,7 +96,7 @@ clone_from_any() {
     wipe
   done
   # Once, not at every attempt.
-  [[ -n ${without_donor:-} ]] || log warn "event=no-donor donors=$CLONE_DONORS required=$required"
+  [[ -n ${without_donor:-} ]] || log warn "event=no-donor donors=$(donors | tr '\n' ' ' | sed 's/ $//; s/ /,/g') required=$required"
   without_donor=1
   return 1
 }

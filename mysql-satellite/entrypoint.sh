@@ -42,8 +42,9 @@ check_settings() {
   local donor
   need_secret clone_password "$secrets/clone_password"
   need_secret applier_password "$secrets/applier_password"
-  [[ -n ${CLONE_DONORS:-} ]] || mistake "CLONE_DONORS is empty: name at least the master, like satellite-2:3306,master:3306"
-  for donor in ${CLONE_DONORS//,/ }; do
+  [[ -n ${CLONE_DONORS:-}${SATELLITE_SOCKET:-} ]] \
+    || mistake "CLONE_DONORS is empty, and so is SATELLITE_SOCKET, beside which other satellites' sockets are: name at least the master, like satellite-2:3306,master:3306"
+  for donor in $(tr , ' ' <<< "${CLONE_DONORS:-}"); do
     [[ $donor =~ ^[A-Za-z0-9._-]+:[0-9]+$ ]] || mistake "CLONE_DONORS: $donor is not host:port"
   done
   : "${SATELLITE_BUFFER_POOL:=256m}"
@@ -138,6 +139,8 @@ go_first() {
 stop() {
   log info "event=stop"
   end_mysqld
+  # Nobody looks for a donor behind it.
+  rm -f "$socket" "$socket.lock"
   exit 0
 }
 

@@ -14,7 +14,7 @@ if [[ ${TEST_STACK:-main} != main ]]; then
   test_port_offset=100
 fi
 export SECRETS_DIR=$TEST_STATE/secrets
-export LAYOUT_FILE=$TEST_STATE/layout.yml
+export LAYOUT_FILE=$TEST_STATE/layout.yml LAYOUT_DIR=$TEST_STATE/layout
 export COMPOSE_FILE=$repository/docker-compose.yml:$LAYOUT_FILE:$repository/tests/compose.yml
 # What MySQL is told beside: see the files in there.
 export TEST_MYSQL_CONF=$repository/tests/mysql-conf.d/${TEST_STACK:-main}

@@ -1,98 +1,38 @@
 //! The gate's listening sockets, in processes of their own: nobody who connects is left without an answer, and the host's
 //! port is there exactly while a gate is.
 
+mod processes;
+
+use processes::{GATE, Place, Running, WITHIN, free_port, wait_for};
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
-const GATE: &str = env!("CARGO_BIN_EXE_gtid-gate");
 const GREETING: u8 = 10;
 const ERROR: u8 = 0xff;
 const TOO_MANY: u16 = 1040;
-const WITHIN: Duration = Duration::from_secs(10);
 
-/// A process that ends with the test.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+fn holder(place: &Place, port: u16) -> Running {
+    let mut command = Command::new(GATE);
+    command
+        .arg("hold-port")
+        .env("GATE_HANDOVER", place.file("handover"));
+    command.env("GATE_HOST_ADDRESS", format!("127.0.0.1:{port}"));
+    command.env("GATE_HOST_SOCKET", place.file("host.sock"));
+    Running(
+        command
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    )
 }
 
-/// A directory, and a gate in it whose servers are out of reach: it greets all the same.
-struct Place(PathBuf);
-
-impl Place {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("gtid-gate-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    fn gate(&self, descriptors: usize, settings: &[(&str, &str)]) -> Running {
-        let mut command = Command::new("sh");
-        command
-            .arg("-c")
-            .arg(format!("ulimit -n {descriptors}; exec {GATE}"));
-        for name in ["GATE_LISTEN", "GATE_PROXY_LISTEN", "GATE_STATUS_LISTEN"] {
-            command.env(name, "127.0.0.1:0");
-        }
-        command
-            .env("GATE_PASSWORD", "x")
-            .env("GATE_MASTER", "127.0.0.1:1")
-            .env("GATE_SATELLITES", "");
-        command.env("GATE_PROXY_SOCKET", self.file("gate.sock"));
-        command.envs(settings.iter().copied());
-        Running(command.stdout(Stdio::null()).spawn().unwrap())
-    }
-
-    fn holder(&self, port: u16) -> Running {
-        let mut command = Command::new(GATE);
-        command
-            .arg("hold-port")
-            .env("GATE_HANDOVER", self.file("handover"));
-        command.env("GATE_HOST_ADDRESS", format!("127.0.0.1:{port}"));
-        command.env("GATE_HOST_SOCKET", self.file("host.sock"));
-        Running(
-            command
-                .stdout(Stdio::null())
-                .stderr(Stdio::piped())
-                .spawn()
-                .unwrap(),
-        )
-    }
-
-    fn gate_behind_holder(&self) -> Running {
-        let handover = self.file("handover");
-        self.gate(1000, &[("GATE_HANDOVER", handover.to_str().unwrap())])
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + WITHIN;
-    loop {
-        if let Some(found) = condition() {
-            return found;
-        }
-        assert!(Instant::now() < end, "not within {WITHIN:?}: {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+fn gate_behind_holder(place: &Place) -> Running {
+    let handover = place.file("handover");
+    place.gate(1000, &[("GATE_HANDOVER", handover.to_str().unwrap())])
 }
 
 fn connected(path: &Path) -> UnixStream {
@@ -223,14 +163,6 @@ import socket, sys
 open = [socket.socket(socket.AF_UNIX) for _ in range(int(sys.argv[2]))]
 for each in open: each.setblocking(False); each.connect(sys.argv[1])";
 
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port()
-}
-
 /// Whoever connects while the port is bound but not yet handed over may be cut off.
 fn greeted(port: u16) -> Option<()> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
@@ -240,14 +172,14 @@ fn greeted(port: u16) -> Option<()> {
 #[test]
 fn the_hosts_port_is_there_while_a_gate_is_whatever_is_restarted() {
     let (place, port) = (Place::new("host"), free_port());
-    let holder = place.holder(port);
-    let gate = place.gate_behind_holder();
+    let held = holder(&place, port);
+    let gate = gate_behind_holder(&place);
     wait_for("the port", || greeted(port));
     first_words(&mut connected(&place.file("host.sock"))).unwrap();
 
-    drop(holder);
+    drop(held);
     greeted(port).expect("the gate has the socket itself");
-    let _holder = place.holder(port);
+    let _holder = holder(&place, port);
     wait_for("the holder", || {
         UnixStream::connect(place.file("handover")).ok()
     });
@@ -259,7 +191,7 @@ fn the_hosts_port_is_there_while_a_gate_is_whatever_is_restarted() {
         "no gate, but the port takes connections"
     );
     assert!(UnixStream::connect(place.file("host.sock")).is_err());
-    let _gate = place.gate_behind_holder();
+    let _gate = gate_behind_holder(&place);
     wait_for("the port after a restart", || greeted(port));
     first_words(&mut connected(&place.file("host.sock"))).unwrap();
 }
@@ -269,10 +201,10 @@ fn a_port_that_somebody_else_has_is_an_error_at_the_start() {
     let place = Place::new("taken");
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = other.local_addr().unwrap().port();
-    let mut holder = place.holder(port);
-    let status = wait_for("the end", || holder.0.try_wait().unwrap());
+    let mut refused = holder(&place, port);
+    let status = wait_for("the end", || refused.0.try_wait().unwrap());
     let mut said = String::new();
-    holder
+    refused
         .0
         .stderr
         .take()

@@ -11,7 +11,7 @@ stack_settings() {
     say "BENCH_PORTS=$port: a port is needed"
     exit 64
   }
-  export COMPOSE_PROJECT_NAME=$1 BENCH_STATE=$bench_state SECRETS_DIR=$bench_state/secrets LAYOUT_FILE=$bench_state/layout.yml
+  export COMPOSE_PROJECT_NAME=$1 BENCH_STATE=$bench_state SECRETS_DIR=$bench_state/secrets LAYOUT_FILE=$bench_state/layout.yml LAYOUT_DIR=$bench_state/layout
   export COMPOSE_FILE=$root/docker-compose.yml:$LAYOUT_FILE:$root/$4
   export BIND_ADDRESS=127.0.0.1 FRONT_PORT=$port GATE_PORT=$((port + 1)) STATUS_PORT=$((port + 2)) SATELLITES=$3
   export SOCKET_DIR=/run/$1

@@ -56,7 +56,7 @@ def test_there_are_commands():
 def limits(stack):
     """Those of the satellite whose limits the page about operations changes."""
     yield
-    containers.compose("exec", "-T", "gate", "gtid-gate", "limit", "satellite-2", "running=64", "connections=1000")
+    containers.compose("exec", "-T", "gate", "gtid-gate", "limit", "satellite-2", "running=default", "connections=default")
 
 
 @pytest.mark.parametrize("command", RUN)

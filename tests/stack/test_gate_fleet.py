@@ -173,4 +173,30 @@ def test_with_the_token_they_are_made(stack, restored):
         assert post(token) == 200 and stack.server("satellite-2")["state"] == "draining"
         assert token not in stack.logs("gate")
     finally:
+        # It would outlast the container, and the stack would not serve.
+        gate("undrain", "satellite-2")
         stack.recreate("gate")
+
+
+@pytest.mark.fault
+def test_a_drain_and_a_limit_survive_the_gates_restart(stack, table, restored):
+    def seen():
+        return {s["name"]: (s["state"], s["limits"]["running"], s["limits"]["connections"]) for s in stack.servers()}
+
+    def restarted(how):
+        how()
+        stack.wait_for(lambda: stack.page("gate", "/ready")[0] == 200, 60, "the gate to be back")
+        stack.wait_for(lambda: "down" not in [state for state, *_ in seen().values()], 30, "all servers to be found")
+        return seen()
+
+    try:
+        gate("drain", "satellite-2")
+        gate("limit", "satellite-1", "running=17")
+        gate("limit", "master", "connections=900")
+        before = seen()
+        assert before["satellite-2"][0] == "draining" and before["satellite-1"][1:] == (17, 1000) and before["master"][2] == 900
+        assert restarted(lambda: stack.kill_container("gate")) == before
+        assert restarted(lambda: stack.compose("up", "-d", "--no-build", "--no-deps", "--force-recreate", "gate")) == before
+    finally:
+        for server in ("master", "satellite-1"):
+            gate("limit", server, "running=default", "connections=default")

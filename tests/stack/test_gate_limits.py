@@ -23,7 +23,7 @@ def limit(stack):
 
     yield set_limits
     for server in ("master", *stack.satellites):
-        gate("limit", server, "running=64", "connections=1000")
+        gate("limit", server, "running=default", "connections=default")
 
 
 @pytest.fixture

@@ -17,6 +17,8 @@ pub struct FoundLimit {
     /// Whether there is anything to find, for a look without the lock.
     finds: AtomicBool,
     rule: Mutex<Rule>,
+    /// The number of the settings, if it is one.
+    setting: Option<usize>,
     #[cfg(test)]
     told: Mutex<(u32, Duration)>,
     #[cfg(test)]
@@ -47,6 +49,7 @@ impl FoundLimit {
             turns: Arc::new(Turns::new(rule.limit())),
             finds: AtomicBool::new(fixed.is_none()),
             rule: Mutex::new(rule),
+            setting: fixed,
             #[cfg(test)]
             told: Mutex::default(),
             #[cfg(test)]
@@ -70,6 +73,11 @@ impl FoundLimit {
     /// From now on what is found, beginning with what was found last.
     pub fn find(&self) {
         self.set_fixed(None);
+    }
+
+    /// From now on as the settings say.
+    pub fn follow_setting(&self) {
+        self.set_fixed(self.setting);
     }
 
     fn set_fixed(&self, fixed: Option<usize>) {
@@ -149,6 +157,18 @@ mod tests {
         found.find();
         assert_eq!((found.turns.limit(), found.is_found()), (3, true));
         assert!(found.read_ended(1, MS));
+    }
+
+    #[test]
+    fn without_an_operators_number_the_setting_holds_again() {
+        let fixed = FoundLimit::new(RunningLimit::Fixed(5));
+        fixed.find();
+        fixed.follow_setting();
+        assert_eq!((fixed.turns.limit(), fixed.is_found()), (5, false));
+        let found = FoundLimit::new(RunningLimit::Auto(3));
+        found.fix(20);
+        found.follow_setting();
+        assert_eq!((found.turns.limit(), found.is_found()), (3, true));
     }
 
     #[test]

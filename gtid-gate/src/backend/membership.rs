@@ -19,7 +19,8 @@ pub struct Servers {
     satellites: Mutex<Arc<[Arc<Server>]>>,
     last_id: AtomicUsize,
     sockets: Option<PathBuf>,
-    limits: Limits,
+    /// What each server gets at most, where no operator has said otherwise.
+    pub limits: Limits,
     classes: Arc<Classes>,
     /// Tells that one of them was lost.
     pub any_loss: Arc<Notify>,

@@ -30,40 +30,36 @@ pub enum FleetError {
     },
 }
 
-/// The limits that an operator changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WantedLimits {
-    pub running: Option<WantedRunning>,
+/// The limits that an operator has set. What he has not set follows the settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LimitsByHand {
+    pub running: Option<RunningByHand>,
     pub connections: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WantedRunning {
+pub enum RunningByHand {
     Auto,
     Fixed(usize),
 }
 
 impl Gate {
     /// Holds from now on; what is beyond a lower limit ends by itself.
-    pub fn set_limits(&self, name: &str, wanted: WantedLimits) -> Result<Arc<Server>, FleetError> {
-        let server = match self.servers.master.name == name {
-            true => self.servers.master.clone(),
-            false => self.satellite(name)?,
-        };
-        match wanted.running {
-            Some(WantedRunning::Auto) if server.role == Role::Master => {
+    pub fn set_limits(&self, server: &Server, limits: LimitsByHand) -> Result<(), FleetError> {
+        match limits.running {
+            Some(RunningByHand::Auto) if server.role == Role::Master => {
                 return Err(FleetError::MasterIsFixed);
             }
-            Some(WantedRunning::Auto) => server.found.find(),
-            Some(WantedRunning::Fixed(limit)) => server.found.fix(limit),
-            None => {}
+            Some(RunningByHand::Auto) => server.found.find(),
+            Some(RunningByHand::Fixed(limit)) => server.found.fix(limit),
+            None => server.found.follow_setting(),
         }
-        if let Some(limit) = wanted.connections {
-            server.pool.set_limit(limit);
-        }
-        let (name, running, connections) = (&server.name, wanted.running, wanted.connections);
+        let connections = limits.connections;
+        let of_setting = self.servers.limits.connections;
+        server.pool.set_limit(connections.unwrap_or(of_setting));
+        let (name, running) = (&server.name, limits.running);
         tracing::info!(server = %name, ?running, ?connections, "limits set");
-        Ok(server)
+        Ok(())
     }
 
     /// A satellite more. It gets reads once it has said where it is.
@@ -92,7 +88,7 @@ impl Gate {
     }
 
     /// Forgets a satellite that was drained and has nothing open any more.
-    pub fn remove(&self, name: &str) -> Result<(), FleetError> {
+    pub fn remove(&self, name: &str) -> Result<Arc<Server>, FleetError> {
         let server = self.satellite(name)?;
         let running = server.running.load(Ordering::Relaxed);
         let open = server.open.load(Ordering::Relaxed);
@@ -112,7 +108,15 @@ impl Gate {
         server.stop_following();
         self.metrics.forget_server(&server.name);
         tracing::info!(server = %server.name, "server removed");
-        Ok(())
+        Ok(server)
+    }
+
+    /// The master or a satellite.
+    pub fn server(&self, name: &str) -> Result<Arc<Server>, FleetError> {
+        match self.servers.master.name == name {
+            true => Ok(self.servers.master.clone()),
+            false => self.satellite(name),
+        }
     }
 
     fn satellite(&self, name: &str) -> Result<Arc<Server>, FleetError> {

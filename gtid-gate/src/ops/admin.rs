@@ -9,16 +9,19 @@
 //! - POST /servers/NAME/drain     nothing new for it; what is open there may end
 //! - POST /servers/NAME/undrain   as before
 //! - PUT /servers/NAME/limits     {"running":n,"connections":n}, one of both or both: what it gets at most; the master's too;
-//!   "running":"auto": found again, on a satellite
+//!   "running":"auto": found again, on a satellite; "default": as the settings say
 //! - DELETE /servers/NAME         forgets a satellite that is down, or drained and no longer used
 //!
+//! A change that will not survive a restart although GATE_STATE is set says so in `warning`.
 //! Who changes something must come from this host or bring the token (`Authorization: Bearer …`), and be no web page.
 //! Must never: let anybody else change anything.
 
 use crate::backend::{Role, Row, Server, lag_transactions};
 use crate::clients::shared::Shared;
-use crate::freshness::{FleetError, WantedLimits, WantedRunning};
+use crate::freshness::FleetError;
 use crate::ops::config::MOST;
+use crate::ops::fleet::{Fleet, Kept};
+use crate::ops::fleet_state::LimitChange;
 use crate::protocol::auth;
 use axum::body::Bytes;
 use axum::extract::{ConnectInfo, Path, State};
@@ -32,12 +35,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio::net::TcpListener;
+use tokio::task::spawn_blocking;
 
 /// `GET /classes` tells of so many shapes.
 const MOST_SHAPES: usize = 100;
 
 /// Serves until the gate ends.
-pub async fn run(listener: TcpListener, shared: Arc<Shared>) -> std::io::Result<()> {
+pub async fn run(listener: TcpListener, fleet: Arc<Fleet>) -> std::io::Result<()> {
     let router = Router::new()
         .route("/live", get(|| async { "live\n" }))
         .route("/ready", get(ready))
@@ -48,12 +52,13 @@ pub async fn run(listener: TcpListener, shared: Arc<Shared>) -> std::io::Result<
         .route("/servers/{name}/limits", put(set_limits))
         .route("/servers/{name}/drain", post(drain))
         .route("/servers/{name}/undrain", post(undrain))
-        .with_state(shared);
+        .with_state(fleet);
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
     serve(listener, service).await
 }
 
-async fn ready(State(shared): State<Arc<Shared>>) -> (StatusCode, &'static str) {
+async fn ready(State(fleet): State<Arc<Fleet>>) -> (StatusCode, &'static str) {
+    let shared = &fleet.shared;
     if *shared.draining.borrow() {
         (StatusCode::SERVICE_UNAVAILABLE, "stopping\n")
     } else if shared.gate.servers.master.position().is_none() {
@@ -66,7 +71,8 @@ async fn ready(State(shared): State<Arc<Shared>>) -> (StatusCode, &'static str) 
     }
 }
 
-async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
+async fn metrics(State(fleet): State<Arc<Fleet>>) -> Response {
+    let shared = &fleet.shared;
     shared.gate.servers.show(&shared.metrics);
     match shared.metrics.text() {
         Ok(text) => ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response(),
@@ -74,19 +80,20 @@ async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     }
 }
 
-async fn servers(State(shared): State<Arc<Shared>>) -> Response {
+async fn servers(State(fleet): State<Arc<Fleet>>) -> Response {
+    let shared = &fleet.shared;
     let all = shared.gate.servers.all();
-    let list = all.iter().map(|server| describe(server, &shared)).collect();
+    let list = all.iter().map(|server| describe(server, shared)).collect();
     answer(StatusCode::OK, &Value::Array(list))
 }
 
 /// Texts of queries tell what an application does.
-async fn classes(State(shared): State<Arc<Shared>>, caller: Caller) -> Response {
-    if let Some(refusal) = refusal(&shared, &caller) {
+async fn classes(State(fleet): State<Arc<Fleet>>, caller: Caller) -> Response {
+    if let Some(refusal) = refusal(&fleet.shared, &caller) {
         return refusal;
     }
-    let rows = shared.gate.shapes.rows(MOST_SHAPES);
-    let list = rows.iter().map(|row| shape(row, &shared)).collect();
+    let rows = fleet.shared.gate.shapes.rows(MOST_SHAPES);
+    let list = rows.iter().map(|row| shape(row, &fleet.shared)).collect();
     answer(StatusCode::OK, &Value::Array(list))
 }
 
@@ -122,8 +129,8 @@ fn shape(row: &Row, shared: &Shared) -> Value {
 /// Who asks, and with what.
 type Caller = (ConnectInfo<SocketAddr>, HeaderMap);
 
-async fn add(State(shared): State<Arc<Shared>>, caller: Caller, body: Bytes) -> Response {
-    if let Some(refusal) = refusal(&shared, &caller) {
+async fn add(State(fleet): State<Arc<Fleet>>, caller: Caller, body: Bytes) -> Response {
+    if let Some(refusal) = refusal(&fleet.shared, &caller) {
         return refusal;
     }
     let wanted: Option<Value> = serde_json::from_slice(&body).ok();
@@ -132,89 +139,108 @@ async fn add(State(shared): State<Arc<Shared>>, caller: Caller, body: Bytes) -> 
         let text = "expected {\"address\":\"host:port\"}";
         return complaint(StatusCode::BAD_REQUEST, text);
     };
-    match shared.gate.add(address, &shared.config) {
-        Ok(server) => {
-            tracing::info!(server = %server.name, "server added");
-            answer(StatusCode::CREATED, &describe(&server, &shared))
-        }
-        Err(error) => refused(&error),
-    }
+    let added = change(&fleet, move |fleet| fleet.add(address)).await;
+    done(StatusCode::CREATED, added, &fleet.shared)
 }
 
-async fn drain(state: State<Arc<Shared>>, caller: Caller, name: Path<String>) -> Response {
-    set_draining(&state, &caller, &name, true)
+async fn drain(state: State<Arc<Fleet>>, caller: Caller, name: Path<String>) -> Response {
+    set_draining(state, caller, name, true).await
 }
 
-async fn undrain(state: State<Arc<Shared>>, caller: Caller, name: Path<String>) -> Response {
-    set_draining(&state, &caller, &name, false)
+async fn undrain(state: State<Arc<Fleet>>, caller: Caller, name: Path<String>) -> Response {
+    set_draining(state, caller, name, false).await
 }
 
-fn set_draining(shared: &Shared, caller: &Caller, name: &str, draining: bool) -> Response {
-    if let Some(refusal) = refusal(shared, caller) {
+async fn set_draining(
+    State(fleet): State<Arc<Fleet>>,
+    caller: Caller,
+    name: Path<String>,
+    draining: bool,
+) -> Response {
+    if let Some(refusal) = refusal(&fleet.shared, &caller) {
         return refusal;
     }
-    match shared.gate.drain(name, draining) {
-        Ok(server) => answer(StatusCode::OK, &describe(&server, shared)),
-        Err(error) => refused(&error),
-    }
+    let drained = change(&fleet, move |fleet| fleet.drain(&name, draining)).await;
+    done(StatusCode::OK, drained, &fleet.shared)
 }
 
 async fn set_limits(
-    State(shared): State<Arc<Shared>>,
+    State(fleet): State<Arc<Fleet>>,
     caller: Caller,
     name: Path<String>,
     body: Bytes,
 ) -> Response {
-    if let Some(refusal) = refusal(&shared, &caller) {
+    if let Some(refusal) = refusal(&fleet.shared, &caller) {
         return refusal;
     }
-    let Some(wanted) = wanted_limits(&body) else {
+    let Some(changes) = limit_changes(&body) else {
         let text = format!(
-            "expected {{\"running\":n,\"connections\":n}}, one of both or both, from 1 to {MOST}, or \"running\":\"auto\""
+            "expected {{\"running\":n,\"connections\":n}}, one of both or both, from 1 to {MOST} or \"default\", or \"running\":\"auto\""
         );
         return complaint(StatusCode::BAD_REQUEST, &text);
     };
-    match shared.gate.set_limits(&name, wanted) {
-        Ok(server) => {
-            let surplus = server.pool.open().saturating_sub(server.pool.limit());
-            (0..surplus).for_each(|_| shared.registry.ask_back(server.id));
-            answer(StatusCode::OK, &describe(&server, &shared))
-        }
-        Err(error) => refused(&error),
+    let set = change(&fleet, move |fleet| fleet.set_limits(&name, &changes)).await;
+    if let Ok((server, _)) = &set {
+        let surplus = server.pool.open().saturating_sub(server.pool.limit());
+        (0..surplus).for_each(|_| fleet.shared.registry.ask_back(server.id));
     }
+    done(StatusCode::OK, set, &fleet.shared)
 }
 
 /// What is given; nothing if anything else is.
-fn wanted_limits(body: &[u8]) -> Option<WantedLimits> {
+fn limit_changes(body: &[u8]) -> Option<Vec<LimitChange>> {
     let given: BTreeMap<String, Value> = serde_json::from_slice(body).ok()?;
-    let mut wanted = WantedLimits {
-        running: None,
-        connections: None,
-    };
-    for (name, value) in &given {
-        match (name.as_str(), value.as_str(), limit(value)) {
-            ("running", Some("auto"), _) => wanted.running = Some(WantedRunning::Auto),
-            ("running", _, Some(limit)) => wanted.running = Some(WantedRunning::Fixed(limit)),
-            ("connections", _, Some(limit)) => wanted.connections = Some(limit),
-            _ => return None,
-        }
-    }
-    (!given.is_empty()).then_some(wanted)
+    let changes = given
+        .iter()
+        .map(|(name, value)| LimitChange::read(name, value));
+    let changes: Vec<LimitChange> = changes.collect::<Option<_>>()?;
+    (!changes.is_empty()).then_some(changes)
 }
 
-fn limit(value: &Value) -> Option<usize> {
-    let number = usize::try_from(value.as_u64()?).ok()?;
-    (1..=MOST).contains(&number).then_some(number)
-}
-
-async fn remove(State(shared): State<Arc<Shared>>, caller: Caller, name: Path<String>) -> Response {
-    if let Some(refusal) = refusal(&shared, &caller) {
+async fn remove(State(fleet): State<Arc<Fleet>>, caller: Caller, name: Path<String>) -> Response {
+    if let Some(refusal) = refusal(&fleet.shared, &caller) {
         return refusal;
     }
-    match shared.gate.remove(&name) {
-        Ok(()) => StatusCode::NO_CONTENT.into_response(),
-        Err(error) => refused(&error),
+    match change(&fleet, move |fleet| fleet.remove(&name)).await {
+        Ok(Ok(())) => StatusCode::NO_CONTENT.into_response(),
+        Ok(Err(reason)) => answer(StatusCode::OK, &json!({ "warning": warning(&reason) })),
+        Err(refusal) => refusal,
     }
+}
+
+/// A change may wait for the disk.
+async fn change<T: Send + 'static>(
+    fleet: &Arc<Fleet>,
+    make: impl FnOnce(&Fleet) -> Result<T, FleetError> + Send + 'static,
+) -> Result<T, Response> {
+    let fleet = fleet.clone();
+    match spawn_blocking(move || make(&fleet)).await {
+        Ok(made) => made.map_err(|error| refused(&error)),
+        Err(error) => Err(complaint(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            &error.to_string(),
+        )),
+    }
+}
+
+fn done(
+    status: StatusCode,
+    made: Result<(Arc<Server>, Kept), Response>,
+    shared: &Shared,
+) -> Response {
+    let (server, kept) = match made {
+        Ok(made) => made,
+        Err(refusal) => return refusal,
+    };
+    let mut value = describe(&server, shared);
+    if let Err(reason) = kept {
+        value["warning"] = warning(&reason).into();
+    }
+    answer(status, &value)
+}
+
+fn warning(reason: &str) -> String {
+    format!("this holds, but will not survive a restart of the gate: {reason}")
 }
 
 /// Nothing if the caller may change something, and see what queries are run.
@@ -289,16 +315,24 @@ fn describe(server: &Server, shared: &Shared) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::freshness::RunningByHand;
 
     #[test]
-    fn limits_are_numbers_and_that_of_running_statements_may_be_found() {
-        let wanted = |body: &str| wanted_limits(body.as_bytes());
-        let both = wanted(r#"{"running":3,"connections":4}"#).unwrap();
-        assert_eq!(both.running, Some(WantedRunning::Fixed(3)));
-        assert_eq!(both.connections, Some(4));
-        let auto = wanted(r#"{"running":"auto"}"#).unwrap();
-        assert_eq!(auto.running, Some(WantedRunning::Auto));
-        assert_eq!(auto.connections, None);
+    fn limits_are_numbers_or_found_or_as_the_settings_say() {
+        use LimitChange::{Connections, Running};
+        let changes = |body: &str| limit_changes(body.as_bytes());
+        assert_eq!(
+            changes(r#"{"running":3,"connections":4}"#).unwrap(),
+            [Connections(Some(4)), Running(Some(RunningByHand::Fixed(3)))]
+        );
+        assert_eq!(
+            changes(r#"{"running":"auto"}"#).unwrap(),
+            [Running(Some(RunningByHand::Auto))]
+        );
+        assert_eq!(
+            changes(r#"{"running":"default","connections":"default"}"#).unwrap(),
+            [Connections(None), Running(None)]
+        );
         let wrong = [
             "",
             "{}",
@@ -309,6 +343,6 @@ mod tests {
             r#"{"walking":3}"#,
             r#"{"running":3,"walking":3}"#,
         ];
-        assert!(wrong.iter().all(|body| wanted(body).is_none()));
+        assert!(wrong.iter().all(|body| changes(body).is_none()));
     }
 }

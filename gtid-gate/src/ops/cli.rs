@@ -18,7 +18,7 @@ pub const USAGE: &str =
        gtid-gate undrain NAME     as before
        gtid-gate limit NAME running=N connections=N
                                   what it gets at most: statements at a time, connections (one of both or both);
-                                  running=auto: the gate finds it again
+                                  running=auto: the gate finds it again; default: as the settings say
        gtid-gate remove NAME      forget a satellite that is down, or drained and no longer used";
 const WITHIN: Duration = Duration::from_secs(3);
 
@@ -48,6 +48,9 @@ pub fn run(arguments: &[&str]) -> Option<ExitCode> {
                 ["classes"] => print!("{}", table(&body)),
                 _ => print!("{body}"),
             }
+            if let Some(warning) = warning(&body) {
+                eprintln!("gtid-gate: warning: {warning}");
+            }
             ExitCode::SUCCESS
         }
         Ok((_, body)) => {
@@ -59,6 +62,12 @@ pub fn run(arguments: &[&str]) -> Option<ExitCode> {
             ExitCode::FAILURE
         }
     })
+}
+
+/// What was done does not hold for ever.
+fn warning(body: &str) -> Option<String> {
+    let answer: serde_json::Value = serde_json::from_str(body).ok()?;
+    answer["warning"].as_str().map(str::to_owned)
 }
 
 /// The shapes of `GET /classes` for people, one a line.
@@ -102,13 +111,13 @@ fn table(body: &str) -> String {
     shown.collect()
 }
 
-/// `running=N connections=N` as JSON, with `auto` as a number of statements; nothing if it is anything else.
+/// `running=N connections=N` as JSON, with `default` as a number, and `auto` as one of statements; nothing if it is anything else.
 fn limits_of(words: &[&str]) -> Option<String> {
     let mut limits = serde_json::Map::new();
     for word in words {
         let (name, value) = word.split_once('=')?;
         let value = match (name, value) {
-            ("running", "auto") => value.into(),
+            ("running", "auto") | (_, "default") => value.into(),
             _ => value.parse::<usize>().ok()?.into(),
         };
         limits.insert(name.to_owned(), value);
@@ -184,6 +193,10 @@ mod tests {
             Some(r#"{"running":"auto"}"#)
         );
         assert_eq!(limits(&["running=3"]).as_deref(), Some(r#"{"running":3}"#));
+        assert_eq!(
+            limits(&["connections=default"]).as_deref(),
+            Some(r#"{"connections":"default"}"#)
+        );
         assert_eq!(limits(&["connections=auto"]), None);
     }
 

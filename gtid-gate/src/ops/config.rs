@@ -23,7 +23,10 @@ pub struct Config {
     pub listen: SocketAddr,
     pub status_listen: SocketAddr,
     pub master: Address,
+    /// Those that the settings declare.
     pub satellites: Vec<Address>,
+    /// Where what operators change in the list of servers is kept.
+    pub state: Option<PathBuf>,
     /// Capture's table stream.
     pub table_stream: Option<Address>,
     /// Directory with the Unix sockets of servers on this host, HOST.sock each.
@@ -89,14 +92,16 @@ impl Config {
             mistakes: Vec::new(),
         };
         let classes = s.classes("GATE_CLASSES");
+        let master = s.master("GATE_MASTER");
         let config = Self {
             listen: s.listen("GATE_LISTEN", "0.0.0.0:6034"),
             status_listen: s.listen("GATE_STATUS_LISTEN", "0.0.0.0:8080"),
             proxy_listen: s.listen("GATE_PROXY_LISTEN", "0.0.0.0:6035"),
             proxy_socket: s.given("GATE_PROXY_SOCKET").map(PathBuf::from),
             handover: s.given("GATE_HANDOVER").map(PathBuf::from),
-            master: s.master("GATE_MASTER"),
-            satellites: s.addresses("GATE_SATELLITES", "satellite-1:3306,satellite-2:3306"),
+            satellites: s.satellites(&master),
+            master,
+            state: s.given("GATE_STATE").map(PathBuf::from),
             table_stream: s.address("GATE_TABLE_STREAM"),
             sockets: s.given("GATE_SOCKETS").map(PathBuf::from),
             user: s.text("GATE_USER", "multimed_gate"),
@@ -146,6 +151,23 @@ impl Config {
         }
     }
 
+    /// The satellites that the settings declare by now: their file may have changed since the start.
+    pub fn declared(
+        &self,
+        get: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Vec<Address>, Vec<String>> {
+        let mut s = Settings {
+            get,
+            mistakes: Vec::new(),
+        };
+        let satellites = s.satellites(&self.master);
+        if s.mistakes.is_empty() {
+            Ok(satellites)
+        } else {
+            Err(s.mistakes)
+        }
+    }
+
     fn contradictions(&self, s: &mut Settings<'_>) {
         let named = [
             ("GATE_LISTEN", self.listen),
@@ -165,12 +187,6 @@ impl Config {
         if names.into_iter().any(|name| *name == self.master.host) {
             let text = format_args!("{:?} is the master's name", self.master.host);
             s.mistake("GATE_CLASSES", text);
-        }
-        if self.satellites.contains(&self.master) {
-            s.mistake(
-                "GATE_SATELLITES",
-                format_args!("{} is GATE_MASTER", self.master),
-            );
         }
     }
 }
@@ -238,6 +254,37 @@ mod tests {
             ("GATE_MEMORY_BYTES", "1999999"),
         ];
         assert_eq!(read(&settings).err().unwrap().len(), 4);
+    }
+
+    #[test]
+    fn a_file_with_something_in_it_lists_the_satellites_instead() {
+        let path = std::env::temp_dir().join(format!("gtid-gate-list-{}", std::process::id()));
+        let settings = [
+            ("GATE_PASSWORD", "x"),
+            ("GATE_SATELLITES", "a:1"),
+            ("GATE_SATELLITES_FILE", path.to_str().unwrap()),
+        ];
+        let listed = || {
+            let list = read(&settings)?.satellites;
+            Ok::<_, Vec<String>>(list.iter().map(Address::to_string).collect::<Vec<_>>())
+        };
+        let _ = std::fs::remove_file(&path);
+        assert_eq!(listed().unwrap(), ["a:1"]);
+        std::fs::write(&path, " \n").unwrap();
+        assert_eq!(listed().unwrap(), ["a:1"]);
+        std::fs::write(&path, "b:2\r\nc,\nd:4, e:5\n").unwrap();
+        assert_eq!(listed().unwrap(), ["b:2", "c:3306", "d:4", "e:5"]);
+        std::fs::write(&path, "b:2\nb:2\nc:x\nmaster").unwrap();
+        let mistakes = listed().err().unwrap();
+        assert_eq!(mistakes.len(), 3, "{mistakes:?}");
+        assert!(
+            mistakes
+                .iter()
+                .all(|m| m.starts_with("GATE_SATELLITES_FILE"))
+        );
+        std::fs::write(&path, b"\xff").unwrap();
+        assert_eq!(listed().err().unwrap().len(), 1);
+        std::fs::remove_file(path).unwrap();
     }
 
     #[test]

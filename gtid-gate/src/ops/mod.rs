@@ -4,6 +4,9 @@
 pub mod admin;
 pub mod cli;
 pub mod config;
+pub mod fleet;
+pub mod fleet_state;
 pub mod metrics;
 pub mod scheduling;
 pub mod start;
+pub mod state_file;

@@ -16,6 +16,8 @@ use crate::net::timeouts::Defaults;
 use crate::net::tls::{ExchangeKey, acceptor, connector};
 use crate::ops::admin;
 use crate::ops::config::Config;
+use crate::ops::fleet::{self, Fleet};
+use crate::ops::fleet_state::FleetState;
 use crate::ops::metrics::Metrics;
 use crate::ops::scheduling::Scheduling;
 use std::error::Error;
@@ -83,12 +85,15 @@ fn exit_code(outcome: Result<(), Box<dyn Error>>) -> ExitCode {
 }
 
 async fn run(config: Config, scheduling: Scheduling) -> Result<(), Box<dyn Error>> {
+    let hangup = signal(SignalKind::hangup())?;
     let doors = open_doors(&config).await?;
     let address = config.status_listen;
     let status = tokio::net::TcpListener::bind(address).await;
     let status = status.map_err(|error| cannot_listen(&address, &error))?;
     let (stop, draining) = watch::channel(false);
-    let shared = Arc::new(assemble(config, draining)?);
+    let (state, file) = fleet::at_start(&config);
+    let shared = Arc::new(assemble(config, &state, draining)?);
+    let fleet = Arc::new(Fleet::new(shared.clone(), state, file));
     for listener in &doors.clients {
         tracing::info!(clients = %listener, "listening");
     }
@@ -96,7 +101,8 @@ async fn run(config: Config, scheduling: Scheduling) -> Result<(), Box<dyn Error
         tracing::info!(proxies = %listener, "listening");
     }
     tracing::info!(status = %status.local_addr()?, "serving");
-    let http = tokio::spawn(admin::run(status, shared.clone()));
+    let http = tokio::spawn(admin::run(status, fleet.clone()));
+    tokio::spawn(fleet::follow_hangups(fleet, hangup));
     tokio::spawn(close_idle(shared.clone()));
     tokio::spawn(scheduling.follow(shared.clone()));
     tokio::spawn(tell_of_losses(shared.clone()));
@@ -159,6 +165,7 @@ fn cannot_listen(address: &dyn std::fmt::Display, error: &std::io::Error) -> Str
 /// Makes all parts and starts those that follow servers.
 pub(crate) fn assemble(
     config: Config,
+    state: &FleetState,
     draining: watch::Receiver<bool>,
 ) -> Result<Shared, Box<dyn Error>> {
     if let Some(broken) = config.broken {
@@ -182,9 +189,7 @@ pub(crate) fn assemble(
             metrics.clone(),
         ));
     }
-    for address in &config.satellites {
-        gate.add(address.clone(), &config)?;
-    }
+    fleet::begin(&gate, state, &config)?;
     let memory = Memory::new(
         config.connection_memory,
         config.memory,

@@ -6,6 +6,7 @@ use crate::clients::login::{Account, Client};
 use crate::clients::registry::Entry;
 use crate::common::signals::KILLED;
 use crate::ops::config::Config;
+use crate::ops::fleet_state::FleetState;
 use crate::ops::start::assemble;
 use crate::protocol::codec::Conn;
 use crate::protocol::handshake::{CACHING_SHA2, Greeting, MAX_PACKET};
@@ -101,7 +102,8 @@ async fn session(answer: Answer, room: usize) -> (Arc<Entry>, Conn, JoinHandle<(
         _ => None,
     };
     let (_stop, draining) = watch::channel(false);
-    let shared = assemble(Config::read(&setting).ok().unwrap(), draining);
+    let config = Config::read(&setting).ok().unwrap();
+    let shared = assemble(config, &FleetState::declared(&[]), draining);
     let shared = Arc::new(shared.unwrap());
     let (near, far) = tokio::io::duplex(room);
     let entry = shared.registry.add();

@@ -4,6 +4,7 @@ pub mod client;
 
 use crate::clients::shared::Shared;
 use crate::ops::config::Config;
+use crate::ops::fleet_state::FleetState;
 use crate::protocol::capability as cap;
 use crate::protocol::handshake::NONCE;
 use crate::protocol::stream::Stream;
@@ -256,7 +257,8 @@ pub fn shared(settings: &[(&str, &str)]) -> Arc<Shared> {
     };
     let config = Config::read(&get).unwrap_or_else(|e| panic!("{e:?}"));
     let (_, draining) = watch::channel(false);
-    let shared = crate::ops::start::assemble(config, draining).unwrap();
+    let state = FleetState::declared(&config.satellites);
+    let shared = crate::ops::start::assemble(config, &state, draining).unwrap();
     let satellites = shared.gate.servers.satellites();
     satellites.iter().for_each(|s| s.stop_following());
     Arc::new(shared)

@@ -8,7 +8,12 @@ use crate::common::classes::Classes;
 use crate::common::consistency::{self, AfterWait, Choice, Level, MasterReads};
 use crate::common::secret::Password;
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::{net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
+
+const SATELLITES: &str = "GATE_SATELLITES";
+const SATELLITES_FILE: &str = "GATE_SATELLITES_FILE";
+const TWO_SATELLITES: &str = "satellite-1:3306,satellite-2:3306";
 
 /// Reads settings one by one and keeps every mistake.
 pub(super) struct Settings<'a> {
@@ -167,11 +172,41 @@ impl Settings<'_> {
         parsed.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)))
     }
 
-    pub(super) fn addresses(&mut self, name: &str, default: &str) -> Vec<Address> {
-        let list = (self.get)(name).unwrap_or_else(|| default.to_owned());
+    /// Those of the file, if there is anything in it.
+    pub(super) fn satellites(&mut self, master: &Address) -> Vec<Address> {
+        let (name, list) = match self.satellites_file() {
+            Some(list) => (SATELLITES_FILE, list),
+            None => {
+                let list = (self.get)(SATELLITES);
+                (
+                    SATELLITES,
+                    list.unwrap_or_else(|| TWO_SATELLITES.to_owned()),
+                )
+            }
+        };
+        let addresses = self.addresses(name, &list);
+        if addresses.contains(master) {
+            self.mistake(name, format_args!("{master} is GATE_MASTER"));
+        }
+        addresses
+    }
+
+    fn satellites_file(&mut self) -> Option<String> {
+        let path = self.given(SATELLITES_FILE)?;
+        match std::fs::read_to_string(&path) {
+            Ok(list) => Some(list).filter(|list| !list.trim().is_empty()),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => {
+                self.mistake(SATELLITES_FILE, format_args!("file {path}: {error}"));
+                None
+            }
+        }
+    }
+
+    fn addresses(&mut self, name: &str, list: &str) -> Vec<Address> {
         let mut addresses: Vec<Address> = Vec::new();
         for item in list
-            .split(',')
+            .split([',', '\n'])
             .map(str::trim)
             .filter(|item| !item.is_empty())
         {

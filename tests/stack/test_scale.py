@@ -1,0 +1,118 @@
+"""More and fewer satellites, other cores and other sizes on a running stack: who is not concerned goes on, and no client gets an error."""
+
+import contextlib
+import os
+import threading
+
+import pytest
+
+from support import compose as containers
+from support import engine
+from support.gate import operate as gate
+
+
+@pytest.fixture
+def up(stack):
+    """up(NAME=value…): `make up` with these settings beside the stack's own; at the end with none of them."""
+
+    def run(*command, **settings):
+        return containers.run(*(command or ("bin/up",)), env={"UP_IMAGES": "keep", **settings}, timeout=600).stdout
+
+    yield run
+    run()
+    for name in stack.satellites:
+        gate("undrain", name)
+    stack.await_satellites()
+
+
+def identities(*services):
+    return {service: (each["Id"], each["State"]["StartedAt"]) for service in services for each in [containers.inspect(service)]}
+
+
+@contextlib.contextmanager
+def clients(stack):
+    """Four clients that read through the gate, and one that writes, all the time; an error of any of them fails the test."""
+    over, errors, reads = threading.Event(), [], [0] * 5
+
+    def run(number, statement):
+        try:
+            with contextlib.closing(stack.gate_connect(autocommit=True)) as connection, connection.cursor() as cursor:
+                while not over.is_set():
+                    cursor.execute(statement)
+                    cursor.fetchall()
+                    reads[number] += 1
+        except Exception as error:  # a thread's error must reach the test
+            errors.append(error)
+
+    statements = [*["SELECT COUNT(*) FROM items WHERE n = 3"] * 4, "UPDATE items SET d = d + 1 WHERE id = 7"]
+    threads = [threading.Thread(target=run, args=each) for each in enumerate(statements)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield reads
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+    assert not errors
+    assert all(reads)
+
+
+EVERYBODY = ("master", "kafka", "capture", "gate", "gate-port", "satellite-1", "satellite-2", "applier-1", "applier-2")
+
+
+def test_a_satellite_comes_and_goes_and_nobody_else_notices(stack, table, up):
+    before = identities(*EVERYBODY)
+    with clients(stack):
+        said = up(SATELLITES="3")
+        assert [line.split()[:2] for line in said.split("plan:\n")[1].splitlines()[:2]] == [["satellite-3", "new"], ["applier-3", "new"]]
+        assert stack.server("satellite-3")["state"] == "up"
+        stack.wait_for(lambda: stack.server("satellite-3")["reads"] > 100, 20, "the new one gets reads")
+        assert identities(*EVERYBODY) == before
+        up()
+        assert {server["name"] for server in stack.servers()} == {"master", *stack.satellites}
+    assert identities(*EVERYBODY) == before
+    project = os.environ["COMPOSE_PROJECT_NAME"]
+    assert not [each for each in engine.ask("/containers/json", all="1") if f"/{project}-satellite-3-1" in each["Names"]]
+
+
+def test_cores_change_while_a_server_runs(stack, table, up):
+    before = identities(*EVERYBODY)
+    with clients(stack):
+        said = up(SATELLITE_2_CPUS="0", MASTER_CPUS="1")
+    assert "satellite-2   cores" in said and "while it runs" in said
+    assert identities(*EVERYBODY) == before
+    for service, cores in (("satellite-2", "0"), ("master", "1")):
+        status = containers.execute(service, "cat", "/proc/1/status").stdout
+        assert f"Cpus_allowed_list:\t{cores}\n" in status
+    assert up().count("while it runs") == 3, "satellite, applier and master get them back"
+    assert "nothing changes" in up("bin/plan")
+
+
+def test_what_needs_another_container_is_renewed_one_satellite_at_a_time(stack, table, up):
+    before = identities(*EVERYBODY)
+    least = []
+    with clients(stack):
+        over = threading.Event()
+
+        def look():
+            while not over.wait(0.1):
+                least.append(sum(server["role"] == "satellite" and server["incarnation"] is not None for server in stack.servers()))
+
+        watcher = threading.Thread(target=look)
+        watcher.start()
+        said = up(SATELLITE_BUFFER_POOL="160m")
+        over.set()
+        watcher.join()
+    assert "made anew (SATELLITE_BUFFER_POOL): clones again, the others serve meanwhile" in said
+    assert min(least) == 1, "one was away at a time"
+    after = identities(*EVERYBODY)
+    assert {service for service in EVERYBODY if after[service] != before[service]} == set(stack.satellites)
+    assert stack.sql("satellite-1", "SELECT @@innodb_buffer_pool_size DIV 1048576")[0][0] >= 160
+    assert {server["state"] for server in stack.servers()} == {"up"}, "nobody stays drained"
+
+
+def test_a_satellite_that_was_drained_by_hand_stays_so(stack, table, up):
+    gate("drain", "satellite-2")
+    up(SATELLITE_BUFFER_POOL="160m")
+    assert stack.server("satellite-2")["state"] == "draining"
