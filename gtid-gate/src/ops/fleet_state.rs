@@ -267,16 +267,6 @@ mod tests {
         }
 
         #[test]
-        fn a_text_that_was_spoiled_is_refused_or_a_state_without_contradictions(state in states(), at: usize, byte: u8) {
-            let mut text = state.text().into_bytes();
-            let at = at % text.len();
-            text[at] = byte;
-            if let Ok(read) = FleetState::parse(&String::from_utf8_lossy(&text)) {
-                prop_assert_eq!(FleetState::parse(&read.text()), Ok(read));
-            }
-        }
-
-        #[test]
         fn who_is_there_after_a_merge(state in states(), declared in some(), at in 0..5_usize) {
             let address = addresses(&["a:1", "b:1", "c:1", "d:1", "e:1"])[at].clone();
             let merged = state.merged(&declared);
