@@ -182,6 +182,38 @@ def kill_gate(stack, load, choose):
     return killed(stack, "gate", "gtid-gate")
 
 
+# --- changes by the operator --------------------------------------------------------------------------------------------
+
+
+def up(**settings):
+    """`make up` with these settings beside the stack's own."""
+    containers.run("bin/up", env={"UP_IMAGES": "keep", **settings}, timeout=600)
+
+
+@fault("scale", 60)
+def scale(stack, load, choose):
+    up(SATELLITES="3")
+    hold(choose.uniform(0, 5))
+    up()
+    return "a third satellite came and went"
+
+
+@fault("resize", 30)
+def resize(stack, load, choose):
+    service = choose.choice(("MASTER", "SATELLITE_1", "SATELLITE_2"))
+    up(**{f"{service}_CPUS": "0"})
+    hold(choose.uniform(0, 5))
+    up()
+    return f"{service} on one core, then on all"
+
+
+@fault("rolling", 60, "some")
+def rolling(stack, load, choose):
+    up(SATELLITE_BUFFER_POOL="160m")
+    up()
+    return "each satellite made anew, and once more"
+
+
 # --- disks and logs --------------------------------------------------------------------------------------------------
 
 
