@@ -24,6 +24,7 @@ esac
 def images(tmp_path):
     """images(NAME=value...) -> what bin/images said and did in a copy of the repository's scripts."""
     shutil.copytree(ROOT / "bin", tmp_path / "bin", ignore=shutil.ignore_patterns("target"))
+    shutil.copytree(ROOT / "mysql-satellite", tmp_path / "mysql-satellite")
     shutil.copy(ROOT / ".env.example", tmp_path)
     docker = tmp_path / "tools/docker"
     docker.parent.mkdir()

@@ -41,7 +41,9 @@ def layout(tmp_path):
             # What the test stack says of its own servers would win.
             settings = dict.fromkeys(OF_THE_TEST_STACK) | {"MULTIMED_FILE": str(tmp_path / "multimed.yml")} | settings
         done = containers.run(
-            "mysql-satellite/layout", check=False, env={"PATH": f"{tools}:{os.environ['PATH']}", "LAYOUT_FILE": str(file), **settings}
+            "mysql-satellite/layout",
+            check=False,
+            env={"PATH": f"{tools}:{os.environ['PATH']}", "LAYOUT_FILE": str(file), "LAYOUT_DIR": str(tmp_path), **settings},
         )
         found = {match[1]: cores_of(match[2]) for match in map(LINE.match, done.stdout.splitlines()) if match}
         return done.returncode, found, done.stdout, done.stderr, file
@@ -122,8 +124,8 @@ def test_the_layout_is_valid_compose(layout, satellites, monkeypatch):
     for number in range(1, satellites + 1):
         assert {f"satellite-{number}", f"applier-{number}"} <= services
     assert f"satellite-{satellites + 1}" not in services
-    addresses = ",".join(f"satellite-{number}:3306" for number in range(1, satellites + 1))
-    assert f'GATE_SATELLITES: "{addresses}"' in file.read_text()
+    told = (file.parent / "gate/satellites").read_text().split()
+    assert told == [f"satellite-{number}:3306" for number in range(1, satellites + 1)], "what the gate is told"
 
 
 def test_every_mistake_is_reported_at_once(layout):
