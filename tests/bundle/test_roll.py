@@ -16,7 +16,7 @@ SATELLITE = {"image": "s", "cpuset": "0-1", "mem_limit": "1", "environment": {"P
 
 
 def wanted(hash="new", image="id", **changes):
-    return roll.Wanted(hash, image, SATELLITE | changes)
+    return roll.Wanted(frozenset({hash, hash + "-alone"}), image, SATELLITE | changes)
 
 
 def container(hash="old", image="id", cpuset="0-1"):
@@ -29,6 +29,7 @@ def decided(containers, wants, made):
 
 def test_what_is_as_it_should_be_is_left_alone():
     assert decided({"satellite-1": container("same")}, {"satellite-1": wanted("same")}, {}) == []
+    assert decided({"satellite-1": container("same-alone")}, {"satellite-1": wanted("same")}, {}) == [], "made by up --no-deps"
 
 
 def test_other_cores_are_given_to_a_running_server_once():

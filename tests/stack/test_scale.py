@@ -108,6 +108,7 @@ def test_what_needs_another_container_is_renewed_one_satellite_at_a_time(stack, 
     assert min(least) == 1, "one was away at a time"
     after = identities(*EVERYBODY)
     assert {service for service in EVERYBODY if after[service] != before[service]} == set(stack.satellites)
+    assert "nothing changes" in up("bin/plan", SATELLITE_BUFFER_POOL="160m"), "what was made anew is what it should be"
     assert stack.sql("satellite-1", "SELECT @@innodb_buffer_pool_size DIV 1048576")[0][0] >= 160
     assert {server["state"] for server in stack.servers()} == {"up"}, "nobody stays drained"
 
