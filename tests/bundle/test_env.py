@@ -129,6 +129,12 @@ def test_a_script_ends_with_every_mistake_in_these_files(setting):
     assert "satellites.count" in done.stderr and "tmfs" in done.stderr and "SATELLITE_2_CPUS" in done.stderr
 
 
+def declared(file):
+    """As the scripts read it, by a Python that can."""
+    command = 'me=test; . bin/lib.sh; "$(yaml_python)" mysql-satellite/declared.py "$0"'
+    return containers.run("bash", "-euc", command, str(file)).stdout.splitlines()
+
+
 def test_the_example_of_the_servers_file_shows_every_setting_with_its_default(setting):
     text = (ROOT / "multimed.example.yml").read_text()
     assert all(not line or line.startswith("#") for line in text.splitlines()), "a copy of the example would keep today's defaults"
@@ -136,10 +142,8 @@ def test_the_example_of_the_servers_file_shows_every_setting_with_its_default(se
     # A list says what one has; the count would not be read beside it.
     alone = uncommented[: uncommented.index("  list:")] + uncommented[uncommented.index("\nlog:") :]
     (setting.folder / "multimed.yml").write_text(alone.replace("cpus:   ", "cpus: 1 "))
-    names = containers.run("mysql-satellite/declared.py", str(setting.folder / "multimed.yml")).stdout.splitlines()
-    found = dict(line.split("=", 1) for line in names)
+    found = dict(line.split("=", 1) for line in declared(setting.folder / "multimed.yml"))
     assert {name: value for name, value in found.items() if not name.endswith("_CPUS")} == DECLARED
     assert {name for name in found if name.endswith("_CPUS")} == {"LAYOUT_CPUS", "MASTER_CPUS", "LOG_CPUS", "GATE_CPUS"}
     (setting.folder / "multimed.yml").write_text(uncommented.replace("  count: 2", ""))
-    done = containers.run("mysql-satellite/declared.py", str(setting.folder / "multimed.yml"))
-    assert "SATELLITE_2_DONORS=master:3306" in done.stdout
+    assert "SATELLITE_2_DONORS=master:3306" in declared(setting.folder / "multimed.yml")
