@@ -82,6 +82,10 @@ def test_cores_and_removals_come_before_what_restarts():
     assert roll.printed(roll.plan(have, wants, {})).splitlines()[1].strip() == "satellite-3   removed, once nobody reads from it"
 
 
+def test_what_somebody_has_started_of_another_profile_stays():
+    assert roll.plan({"grafana": container()}, {}, {}, known=["grafana"]) == []
+
+
 def test_a_plan_without_changes_says_so():
     assert roll.printed([]) == "nothing changes\n"
 
