@@ -43,6 +43,19 @@ def test_compressed_transactions(stack, schema, player, became):
     assert_same_schema(stack, schema)
 
 
+def test_many_changes(stack, schema, player, became):
+    """100 go as rows; one more makes the transaction raw, whatever statements and tables they are spread over."""
+    numbers = "WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < {}) SELECT i, 'é' FROM s"
+    player.play("ddl", *(f"CREATE TABLE {name} (id INT PRIMARY KEY, v VARCHAR(20))" for name in "tu"))
+    became("ddl")
+    player.play("rows", f"INSERT INTO t {numbers.format(100)}", "UPDATE t SET v = 'ü'")
+    player.play("raw", f"INSERT INTO u {numbers.format(101)}", "UPDATE u SET v = 'ü'")
+    player.play("spread", "BEGIN", "DELETE FROM t WHERE id > 40", "DELETE FROM u WHERE id > 60", "COMMIT")
+    assert all(kind in ("rows", "raw catching_up") or kind.startswith("raw debezium") for kind in became("rows"))
+    assert set(became("raw")) | set(became("spread")) == {"raw many_rows"}
+    assert_same_rows(stack, schema, "t", "u")
+
+
 def test_xa_prepared_in_one_session_and_ended_in_another(stack, schema, player, became):
     player.play(
         "",

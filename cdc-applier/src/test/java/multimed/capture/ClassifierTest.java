@@ -3,8 +3,11 @@ package multimed.capture;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Collections;
 import java.util.List;
 import java.util.stream.Collectors;
+import multimed.binlog.BinlogEvent;
+import multimed.binlog.EventType;
 import multimed.binlog.TransactionEnd;
 import multimed.capture.Verdict.AsRaw;
 import multimed.capture.Verdict.AsRebuild;
@@ -56,6 +59,21 @@ class ClassifierTest {
         assertEquals("1", session.get("foreign_key_checks"));
         assertEquals("w2", statement.statement().getDatabase());
         assertTrue(session.get("sql_mode").matches("[0-9]+"));
+    }
+
+    @Test
+    void many_changes_go_raw() {
+        MasterTransaction one = CapturedEvents.transactions().stream().filter(t -> brief(classifier.classify(t)).equals("rows 1"))
+                .findFirst().orElseThrow();
+        assertEquals("rows 100", brief(classifier.classify(repeated(one, 100))));
+        assertEquals("raw many_rows", brief(classifier.classify(repeated(one, 101))));
+    }
+
+    /** A transaction of one row event, with that event so many times. */
+    private static MasterTransaction repeated(MasterTransaction one, int times) {
+        List<BinlogEvent> events = one.events().stream()
+                .flatMap(e -> Collections.nCopies(EventType.isRows(e.type()) ? times : 1, e).stream()).toList();
+        return new MasterTransaction(one.start(), one.formatDescription(), events);
     }
 
     private static final String EXPECTED = """
