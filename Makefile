@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Variables given on the command line reach the scripts through the environment.
 export
 
-.PHONY: help demo up stop down status plan scale layout images engine user import compare verify test check format test-gate test-cdc test-stack test-proxysql test-loadgen chaos soak deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw clean
+.PHONY: help demo up stop down status plan scale resize layout images engine user import compare verify test check format test-gate test-cdc test-stack test-proxysql test-loadgen chaos soak deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -29,6 +29,9 @@ plan: ## print what make up would change and restart, and what that costs; chang
 
 scale: ## more or fewer satellites while the others serve: SATELLITES=n
 	@bin/scale
+
+resize: ## other cores and memory for a server, while it runs: SERVER=satellite-2 CPUS=4-7 MEMORY=8g
+	@bin/resize
 
 layout: ## print and write the layout of cores and satellites
 	@mysql-satellite/layout

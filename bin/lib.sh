@@ -53,16 +53,36 @@ read_declared() {
   done < <(grep -oE '^(SATELLITES|SATELLITE_[A-Z0-9_]+|GATE_SATELLITES|MASTER_(CPUS|MEMORY|BUFFER_POOL)|(LAYOUT|LOG|GATE)_CPUS)=' "$root/.env" | tr -d =)
 }
 
-# yaml_python: a Python that reads YAML and checks it against a schema; Debian's where there is none.
+# yaml_python [MODULE=PACKAGE...]: a Python that reads YAML and checks it against a schema, and has these; Debian's where there is none.
 yaml_python() {
-  local each
+  local each wanted=(jsonschema=python3-jsonschema yaml=python3-yaml "$@")
   for each in python3 /usr/bin/python3; do
-    "$each" -c 'import jsonschema, yaml' 2> /dev/null || continue
+    "$each" -c "import $(printf '%s, ' "${wanted[@]%%=*}" | sed 's/, $//')" 2> /dev/null || continue
     echo "$each"
     return
   done
-  install_packages python3-jsonschema python3-yaml
+  install_packages "${wanted[@]#*=}"
   echo /usr/bin/python3
+}
+
+# redeclare SERVER KEY=VALUE...: writes them into multimed.yml (declare.py), and makes the stack so (up); or says what is wrong, changes nothing,
+# and ends with status 64.
+redeclare() {
+  local file=${MULTIMED_FILE-$root/multimed.yml} new python
+  if [[ -z $file ]]; then
+    say "MULTIMED_FILE is empty: there is no file to declare it in"
+    exit 64
+  fi
+  python=$(yaml_python ruamel.yaml=python3-ruamel.yaml)
+  new=$(mktemp -d)
+  # Under this name mistakes are reported.
+  if ! "$python" "$root/mysql-satellite/declare.py" "$file" "$@" > "$new/multimed.yml" \
+    || ! MULTIMED_FILE=$new/multimed.yml "$root/mysql-satellite/layout" --draft /dev/null > /dev/null; then
+    rm -r "$new"
+    exit 64
+  fi
+  cat "$new/multimed.yml" > "$file.new" && mv "$file.new" "$file" && rm -r "$new"
+  UP_IMAGES=keep "$root/bin/up"
 }
 
 # setting NAME: its value; .env.example lists them.

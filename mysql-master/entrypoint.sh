@@ -11,6 +11,7 @@ datadir=/var/lib/mysql
 # Present while the data directory is being created: what lies beside it then is half-made and holds no data.
 creating=$datadir/.multimed-creating
 secrets=/run/secrets
+defaults=/run/multimed/my.cnf
 socket=${MASTER_SOCKET:-/run/mysqld/mysqld.sock}
 
 check_settings() {
@@ -49,22 +50,26 @@ create_data() {
     accounts_sql > "$init"
     chown mysql:mysql "$init"
   )
-  mysqld --defaults-file=/etc/multimed/my.cnf --initialize-insecure --init-file="$init"
+  mysqld --defaults-file="$defaults" --initialize-insecure --init-file="$init"
   rm -f "$init"
   sync && rm "$creating" && sync "$datadir"
 }
 
 main() {
+  local pool
   check_settings
+  pool=$(pool_now "$(bytes_of "$MASTER_BUFFER_POOL")")
   own "$datadir" /run/mysqld
   mkdir -p /run/multimed && chmod 0700 /run/multimed
+  sized_settings "$pool" "$datadir" > "$defaults"
+  echo '!include /etc/multimed/my.cnf' >> "$defaults"
   if [[ -z $(ls -A "$datadir") || -e $creating ]]; then create_data; fi
   client_file /run/multimed/client.cnf root "$root_password" "$socket"
   # A volume outlives the process that the lock file names.
   rm -f "$socket" "$socket.lock"
   log info "event=start version=\"$(mysqld --version | sed 's/.*Ver //')\""
-  exec mysqld --defaults-file=/etc/multimed/my.cnf --report-host="$(nonce)" --socket="$socket" \
-    --innodb-buffer-pool-size="$(bytes_of "$MASTER_BUFFER_POOL")" "$@"
+  exec mysqld --defaults-file="$defaults" --report-host="$(nonce)" --socket="$socket" \
+    --innodb-buffer-pool-size="$pool" "$@"
 }
 
 main "$@"

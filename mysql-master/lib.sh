@@ -63,5 +63,41 @@ client_file() {
   )
 }
 
+# pool_now BYTES: the buffer pool that this server has got while it ran (bin/sizes.py), else that which it was made with.
+pool_now() { cat /var/lib/multimed/buffer_pool 2> /dev/null || printf '%s' "$1"; }
+
+# What a mysqld needs beside its buffer pool and its data (9.7 with the performance schema: 300 to 400 MiB measured).
+overhead=$((400 << 20))
+
+# memory_limit: of this container, in bytes, or max.
+memory_limit() {
+  cat /sys/fs/cgroup/memory.max 2> /dev/null || cat /sys/fs/cgroup/memory/memory.limit_in_bytes 2> /dev/null || echo max
+}
+
+# tmpfs_size DIRECTORY: in bytes; 0: it is on disk.
+tmpfs_size() { if [[ $(stat -f -c %T "$1") == tmpfs ]]; then df -B1 --output=size "$1" | tail -n 1 | tr -d ' '; else echo 0; fi; }
+
+# between LEAST NUMBER MOST
+between() { printf '%d' $(($2 < $1 ? $1 : $2 > $3 ? $3 : $2)); }
+
+# sized_settings POOL DATADIR: as an option file, what MySQL otherwise takes from the whole machine, by MySQL's own rules, but from this
+# server's own cores and memory. 9.7 sees its cores, and no container's memory; 8.4 counts the machine's cores.
+sized_settings() {
+  local cores pool=$1 hint limit spare
+  cores=$(nproc)
+  hint=$((pool >> 28 < cores / 4 ? pool >> 28 : cores / 4))
+  echo '[mysqld]'
+  printf 'innodb_read_io_threads=%d\n' "$(between 4 $((cores / 2)) 64)"
+  printf 'innodb_parallel_read_threads=%d\n' "$(between 4 $((cores / 8)) 256)"
+  printf 'innodb_purge_threads=%d\n' $((cores > 16 ? 4 : 1))
+  printf 'innodb_buffer_pool_instances=%d\n' "$((pool > 1 << 30 ? $(between 1 "$hint" 64) : 1))"
+  limit=$(memory_limit)
+  [[ $limit == max ]] || ((limit > 1 << 50)) || {
+    spare=$((limit - pool - $(tmpfs_size "$2") - overhead))
+    # Beyond that temporary tables go to the temporary tablespace, instead of taking memory that the container does not have.
+    printf 'temptable_max_ram=%d\n' "$(between $((64 << 20)) $((spare / 2)) $((4 << 30)))"
+  }
+}
+
 # own DIRECTORY...: makes directories that mysqld may write to.
 own() { mkdir -p "$@" && chown mysql:mysql "$@"; }

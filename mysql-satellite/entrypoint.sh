@@ -20,19 +20,13 @@ socket=${SATELLITE_SOCKET:-/run/mysqld/mysqld.sock}
 # Settings of this satellite alone, and its own indexes.
 own=/etc/multimed/conf.d/${SATELLITE_NAME:-}
 defaults=/run/multimed/my.cnf
-# What a mysqld needs beside its buffer pool and its data (9.7 with the performance schema: 300 to 400 MiB measured).
-overhead=$((400 << 20))
 restart_after_clone=16
-
-memory_limit() {
-  cat /sys/fs/cgroup/memory.max 2> /dev/null || cat /sys/fs/cgroup/memory/memory.limit_in_bytes 2> /dev/null || echo max
-}
 
 # check_memory: the container's limit must hold the data (tmpfs counts as memory), the buffer pool and mysqld itself.
 check_memory() {
-  local limit data=0 pool=$1 needed
+  local limit data pool=$1 needed
   limit=$(memory_limit)
-  if [[ $(stat -f -c %T "$datadir") == tmpfs ]]; then data=$(df -B1 --output=size "$datadir" | tail -n 1); fi
+  data=$(tmpfs_size "$datadir")
   needed=$((data + pool + overhead))
   [[ $limit == max ]] || ((limit >= needed)) || mistake \
     "memory limit of $((limit >> 20)) MiB is too small: tmpfs $((data >> 20)) + buffer pool $((pool >> 20)) + overhead $((overhead >> 20)) = $((needed >> 20)) MiB (SATELLITE_MEMORY, SATELLITE_TMPFS, SATELLITE_BUFFER_POOL)"
@@ -49,7 +43,7 @@ check_settings() {
   done
   : "${SATELLITE_BUFFER_POOL:=256m}"
   if pool=$(bytes_of "$SATELLITE_BUFFER_POOL"); then
-    check_memory "$pool"
+    check_memory "$(pool_now "$pool")"
   else mistake "SATELLITE_BUFFER_POOL=$SATELLITE_BUFFER_POOL is not a size like 256m"; fi
   [[ -d $(dirname "$socket") || -z ${SATELLITE_SOCKET:-} ]] || mistake "SATELLITE_SOCKET=$SATELLITE_SOCKET: its directory is not there"
   if [[ -n ${SATELLITE_NAME:-} ]]; then check_own; fi
@@ -62,16 +56,17 @@ check_own() {
   else mistake "SATELLITE_NAME=$SATELLITE_NAME is not a name like satellite-2"; fi
 }
 
-# write_defaults: the image's settings, then this satellite's own.
+# write_defaults: what follows from its size, the image's settings, then this satellite's own.
 write_defaults() {
-  echo '!include /etc/multimed/my.cnf' > "$defaults"
+  sized_settings "$(pool_now "$pool")" "$datadir" > "$defaults"
+  echo '!include /etc/multimed/my.cnf' >> "$defaults"
   [[ -z ${SATELLITE_NAME:-} || ! -d $own ]] || echo "!includedir $own" >> "$defaults"
 }
 
 # start_mysqld OPTION...: in the background, as a child of this shell, which is what makes CLONE's restart possible.
 start_mysqld() {
   MYSQLD_PARENT_PID=$$ mysqld --defaults-file="$defaults" \
-    --innodb-buffer-pool-size="$pool" --report-host="$(nonce)" "$@" &
+    --innodb-buffer-pool-size="$(pool_now "$pool")" --report-host="$(nonce)" "$@" &
   mysqld_pid=$!
 }
 
@@ -162,6 +157,7 @@ take_request() {
 # serve_once: from nothing to a serving mysqld, until that ends.
 serve_once() {
   wipe
+  write_defaults
   take_request
   bootstrap || {
     end_mysqld
@@ -181,7 +177,6 @@ main() {
   check_settings
   own "$datadir" /run/mysqld /var/lib/multimed
   mkdir -p /run/multimed && chmod 0700 /run/multimed
-  write_defaults
   required=
   trap stop TERM INT
   while :; do

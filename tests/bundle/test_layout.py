@@ -45,7 +45,7 @@ def layout(tmp_path):
             check=False,
             env={"PATH": f"{tools}:{os.environ['PATH']}", "LAYOUT_FILE": str(file), "LAYOUT_DIR": str(tmp_path), **settings},
         )
-        found = {match[1]: cores_of(match[2]) for match in map(LINE.match, done.stdout.splitlines()) if match}
+        found = {match[1]: cores_of(match[2]) for match in map(LINE.match, done.stdout.partition("who runs")[0].splitlines()) if match}
         return done.returncode, found, done.stdout, done.stderr, file
 
     return run
@@ -110,6 +110,19 @@ def test_the_operators_own_layout_wins(layout):
     assert groups["satellite-2"] == {0}
     assert overlap(groups) == [], "what is left open is dealt from the other cores"
     assert 'cpuset: "4-6"' in file.read_text()
+
+
+def test_on_several_nodes_a_server_gets_memory_of_its_own(layout, tmp_path):
+    for node in (0, 1):
+        (tmp_path / f"node{node}").mkdir()
+        (tmp_path / f"node{node}/meminfo").write_text(f"Node {node} MemTotal:  67108864 kB\n")
+    status, _, out, err, file = layout(machine(2, 1, 8), NODES_DIR=str(tmp_path))
+    assert status == 0, err
+    labels = re.findall(r"  (\S+):\n    cpuset: \S+\n    labels: \{ multimed.memory-node: \"(\d)\" \}", file.read_text())
+    assert dict(labels) == {"master": "1", "satellite-1": "0", "applier-1": "0", "satellite-2": "1", "applier-2": "1"}
+    assert "node 1: 8 cores, 64 GiB" in out
+    _, _, _, _, file = layout(machine(1, 1, 16), NODES_DIR=str(tmp_path))
+    assert "labels" not in file.read_text()
 
 
 @pytest.mark.parametrize("satellites", [1, 3, 6])

@@ -3,11 +3,14 @@
 import importlib.machinery
 import importlib.util
 import os
+import sys
 
 import pytest
 
 from support import compose as containers
 
+# The script imports what lies beside it.
+sys.path.insert(0, os.path.join(containers.ROOT, "bin"))
 loader = importlib.machinery.SourceFileLoader("roll", os.path.join(containers.ROOT, "bin/roll"))
 roll = importlib.util.module_from_spec(importlib.util.spec_from_loader("roll", loader))
 loader.exec_module(roll)
@@ -41,6 +44,19 @@ def test_other_cores_are_given_to_a_running_server_once():
     assert decided({"satellite-1": container(cpuset="2-3")}, back, made) == [("cores", "satellite-1", "cores 2-3 -> 0-1")]
 
 
+def test_memory_follows_the_cores_to_another_node_while_a_server_runs():
+    wants = {"satellite-1": wanted(cpuset="2-3", labels={roll.NODE: "1"})}
+    made = {("satellite-1", "old"): SATELLITE | {"labels": {roll.NODE: "0"}}}
+    on = {node: roll.Container("c", "old", "id", "0-1" if node == "0" else "2-3", node=node) for node in ("", "0", "1")}
+    assert decided({"satellite-1": on["0"]}, wants, made) == [("cores", "satellite-1", "cores 0-1 -> 2-3, memory of node 0 -> 1")]
+    assert decided({"satellite-1": on[""]}, wants, made) == [("cores", "satellite-1", "memory of node all -> 1")]
+    assert decided({"satellite-1": on["1"]}, wants, made) == []
+    anywhere = {"satellite-1": wanted(cpuset="2-3")}
+    assert decided({"satellite-1": on["1"]}, anywhere, made) == [("cores", "satellite-1", "memory of node 1 -> all")]
+    other = {"satellite-1": wanted(cpuset="2-3", labels={roll.NODE: "1", "theirs": "x"})}
+    assert decided({"satellite-1": on["1"]}, other, made) == [("renew", "satellite-1", "labels")]
+
+
 @pytest.mark.parametrize(
     "changes,why",
     [
@@ -53,6 +69,70 @@ def test_other_cores_are_given_to_a_running_server_once():
 def test_what_cannot_change_while_it_runs_is_made_anew_and_said(changes, why):
     made = {("satellite-1", "old"): SATELLITE}
     assert decided({"satellite-1": container()}, {"satellite-1": wanted(**changes)}, made) == [("renew", "satellite-1", why)]
+
+
+G, M = 1 << 30, 1 << 20
+
+
+def sized(memory="2147483648", pool="256m", tmpfs="1g", **more):
+    """The configuration of a satellite with these sizes."""
+    environment = {"SATELLITE_BUFFER_POOL": pool, "NAME": "x"}
+    return SATELLITE | {"mem_limit": memory, "environment": environment, "tmpfs": [f"/var/lib/mysql:size={tmpfs},mode=0750", "/run"]} | more
+
+
+def with_sizes(*sizes, hash="old"):
+    return roll.Container("c", hash, "id", "0-1", True, "", sizes[0] if sizes else 0, roll.sizes.Sizes(*sizes) if sizes else None)
+
+
+MADE = {("satellite-1", "old"): sized()}
+
+
+def resized(have, hash="new", made=MADE, config=None, **sizes):
+    want = roll.Wanted(frozenset({hash}), "id", config or sized(**sizes))
+    return decided({"satellite-1": have}, {"satellite-1": want}, made)
+
+
+def test_sizes_change_while_a_server_runs_once():
+    want = {"memory": str(8 * G), "pool": "1g", "tmpfs": "4g"}
+    changed = [("size", "satellite-1", "memory 2g -> 8g, buffer pool 256m -> 1g, tmpfs 1g -> 4g")]
+    assert resized(with_sizes(2 * G, 256 * M, G), **want) == changed
+    assert resized(with_sizes(), **want) == changed, "a server that does not answer has what it was made with"
+    assert resized(with_sizes(8 * G, G, 4 * G), **want) == []
+    assert resized(with_sizes(8 * G, G + 128 * M, 4 * G, 256 * M), **want) == [], "MySQL rounds up"
+    assert resized(with_sizes(8 * G, G, G), **want) == [("size", "satellite-1", "tmpfs 1g -> 4g")], "its container has restarted"
+    assert resized(with_sizes(8 * G, G, G), "old") == [("size", "satellite-1", "memory 8g -> 2g, buffer pool 1g -> 256m")], "taken back"
+
+
+def test_a_tmpfs_does_not_shrink():
+    smaller = resized(with_sizes(2 * G, 256 * M, G), tmpfs="512m")
+    assert smaller == [("renew", "satellite-1", "tmpfs 1g -> 512m")]
+    assert resized(with_sizes(2 * G, 256 * M, 4 * G), "old") == [("renew", "satellite-1", "tmpfs 4g -> 1g")]
+
+
+def test_other_sizes_do_not_hide_what_else_is_different():
+    assert resized(with_sizes(), pool="1g", restart="no") == [("renew", "satellite-1", "restart")]
+    on_disk = sized() | {"tmpfs": ["/run"]}
+    assert resized(with_sizes(), config=on_disk) == [("renew", "satellite-1", "tmpfs")]
+
+
+def test_a_tmpfs_that_is_given_in_another_way_is_not_ours_to_judge():
+    theirs = sized() | {"tmpfs": ["/run"]}
+    assert resized(with_sizes(2 * G, 256 * M, 7 * G), "old", {("satellite-1", "old"): theirs}, theirs) == []
+
+
+@pytest.mark.parametrize(
+    "now,want,expected",
+    [
+        ((2 * G, 256 * M, G), (8 * G, G, 4 * G), ["memory 8g", "tmpfs 4g", "pool 768m", "pool 1g"]),
+        ((8 * G, G, G), (2 * G, 256 * M, G), ["pool 512m", "pool 256m", "memory 2g"]),
+        ((4 * G, 2 * G, G), (4 * G, G, 2 * G), ["pool 1536m", "pool 1g", "tmpfs 2g"]),
+        ((2 * G, G, 0), (4 * G, 2 * G, 0), ["memory 4g", "pool 1536m", "pool 2g"]),
+        ((2 * G, G, 0, G), (4 * G, 3 * G, 0), ["memory 4g", "pool 2g", "pool 3g"]),
+    ],
+)
+def test_what_shrinks_comes_before_the_limit_and_what_grows_after_it(now, want, expected):
+    found = [f"{part} {roll.sizes.in_units(size)}" for part, size in roll.sizes.steps(roll.sizes.Sizes(*now), roll.sizes.Sizes(*want))]
+    assert found == expected
 
 
 def test_another_image_and_what_nobody_has_written_down_is_made_anew():
@@ -88,43 +168,3 @@ def test_what_somebody_has_started_of_another_profile_stays():
 
 def test_a_plan_without_changes_says_so():
     assert roll.printed([]) == "nothing changes\n"
-
-
-@pytest.mark.parametrize(
-    "before,after",
-    [
-        ("", "satellites:\n  count: 3\n"),
-        ("master:\n  memory: 3g", "master:\n  memory: 3g\nsatellites:\n  count: 3\n"),
-        ("satellites: # mine\n    memory: 2g\nlog: {}\n", "satellites: # mine\n    count: 3\n    memory: 2g\nlog: {}\n"),
-        ("satellites:\n  memory: 2g\n  count: 17 # many\n", "satellites:\n  memory: 2g\n  count: 3 # many\n"),
-        ("satellites:\n  list:\n    - {}\n", None),
-        ("satellites: {count: 2}\n", None),
-    ],
-)
-def test_scale_declares_the_number_and_touches_nothing_else(tmp_path, before, after):
-    """What it does not understand it leaves alone, with status 64."""
-    file = tmp_path / "multimed.yml"
-    file.write_text(before)
-    done = scale(tmp_path, "3")
-    assert file.read_text() == (before if after is None else after)
-    assert done.returncode == (64 if after is None else 0), done.stderr
-    assert not (tmp_path / "multimed.yml.new").exists()
-
-
-@pytest.mark.parametrize("number", ["", "0", "many", "100"])
-def test_scale_wants_a_number(tmp_path, number):
-    done = scale(tmp_path, number)
-    assert done.returncode == 64 and f"SATELLITES={number} is not a number from 1 to 99" in done.stderr
-    assert not (tmp_path / "multimed.yml").exists()
-
-
-def scale(folder, number):
-    """In a copy whose `up` does nothing."""
-    for name in ("bin/lib.sh", "bin/scale", ".env.example", "mysql-satellite/declared.py", "mysql-satellite/multimed.schema.json"):
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_bytes(open(os.path.join(containers.ROOT, name), "rb").read())
-    (folder / "bin/up").write_text("#!/bin/sh\nexit 0\n")
-    for name in ("bin/up", "bin/scale", "mysql-satellite/declared.py"):
-        (folder / name).chmod(0o755)
-    command = ("env", "-i", f"PATH={os.environ['PATH']}", f"SATELLITES={number}", str(folder / "bin/scale"))
-    return containers.run(*command, check=False)

@@ -201,17 +201,17 @@ def scale(stack, load, choose):
 @fault("resize", 30)
 def resize(stack, load, choose):
     service = choose.choice(("MASTER", "SATELLITE_1", "SATELLITE_2"))
-    up(**{f"{service}_CPUS": "0"})
+    up(**{f"{service}_CPUS": "0", f"{service}_BUFFER_POOL": "1g"})
     hold(choose.uniform(0, 5))
     up()
-    return f"{service} on one core, then on all"
+    return f"{service} on one core and with a larger buffer pool, then as before"
 
 
 @fault("rolling", 60, "some")
 def rolling(stack, load, choose):
-    up(SATELLITE_BUFFER_POOL="160m")
+    up(SATELLITE_TMPFS="900m")
     up()
-    return "each satellite made anew, and once more"
+    return "each satellite made anew with a smaller tmpfs, which grew again"
 
 
 # --- disks and logs --------------------------------------------------------------------------------------------------

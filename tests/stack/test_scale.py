@@ -94,6 +94,64 @@ def test_cores_change_while_a_server_runs(stack, table, up):
     assert "nothing changes" in up("bin/plan")
 
 
+def sizes(service):
+    """In MiB, as the server sees them."""
+    pool = containers.execute(service, *CLIENT, input="SELECT @@innodb_buffer_pool_size DIV 1048576").stdout
+    tmpfs = containers.execute(service, "df", "-BM", "--output=size", "/var/lib/mysql").stdout.split()[-1].rstrip("M")
+    limit = containers.inspect(service)["HostConfig"]["Memory"] >> 20
+    return {"pool": int(pool), "tmpfs": int(tmpfs), "memory": limit}
+
+
+CLIENT = ("mysql", "--defaults-file=/run/multimed/client.cnf", "--batch", "--skip-column-names")
+LARGER = {
+    "SATELLITE_2_MEMORY": "5g",
+    "SATELLITE_2_TMPFS": "2g",
+    "SATELLITE_2_BUFFER_POOL": "1g",
+    "MASTER_MEMORY": "3g",
+    "MASTER_BUFFER_POOL": "1g",
+}
+
+
+def test_sizes_grow_while_a_server_runs_and_its_next_mysqld_has_them_too(stack, table, up):
+    before = identities(*EVERYBODY)
+    with clients(stack):
+        said = up(**LARGER)
+        assert "buffer pool 256m -> 1g, while it runs" in said and "tmpfs 1g -> 2g, while it runs" in said
+        assert sizes("satellite-2") == {"pool": 1024, "tmpfs": 2048, "memory": 5120}
+        assert {name: size for name, size in sizes("master").items() if name != "tmpfs"} == {"pool": 1024, "memory": 3072}
+        assert "nothing changes" in up("bin/plan", **LARGER)
+    assert identities(*EVERYBODY) == before
+    incarnation = stack.incarnation("satellite-2")
+    containers.execute("satellite-2", *CLIENT, input="SHUTDOWN")
+    stack.wait_for(lambda: stack.incarnation("satellite-2") not in (None, incarnation), 60, "satellite-2 serves again")
+    assert sizes("satellite-2") == {"pool": 1024, "tmpfs": 2048, "memory": 5120}
+
+
+def test_a_container_that_restarts_gets_its_sizes_back_with_make_up(stack, table, up):
+    up(**LARGER)
+    incarnation = stack.incarnation("satellite-2")
+    containers.run("docker", "restart", containers.inspect("satellite-2")["Id"])
+    stack.wait_for(lambda: stack.incarnation("satellite-2") not in (None, incarnation), 60, "satellite-2 serves again")
+    assert sizes("satellite-2") == {"pool": 1024, "tmpfs": 1024, "memory": 5120}, "Docker has mounted its tmpfs anew"
+    assert up("bin/plan", **LARGER).split("plan:\n")[1].strip() == "satellite-2   tmpfs 1g -> 2g, while it runs"
+    with clients(stack):
+        up(**LARGER)
+    assert sizes("satellite-2")["tmpfs"] == 2048
+
+
+def test_sizes_shrink_but_no_tmpfs(stack, table, up):
+    before = identities(*EVERYBODY)
+    up(**LARGER)
+    with clients(stack):
+        said = up()
+    assert "master        memory 3g -> 2g, buffer pool 1g -> 256m, while it runs" in said
+    assert "satellite-2   made anew (tmpfs 2g -> 1g)" in said
+    after = identities(*EVERYBODY)
+    assert {service for service in EVERYBODY if after[service] != before[service]} == {"satellite-2"}
+    assert sizes("satellite-2") == {"pool": 128, "tmpfs": 1024, "memory": 4096}
+    assert {name: size for name, size in sizes("master").items() if name != "tmpfs"} == {"pool": 256, "memory": 2048}
+
+
 def test_what_needs_another_container_is_renewed_one_satellite_at_a_time(stack, table, up):
     before = identities(*EVERYBODY)
     least = []
@@ -106,19 +164,19 @@ def test_what_needs_another_container_is_renewed_one_satellite_at_a_time(stack, 
 
         watcher = threading.Thread(target=look)
         watcher.start()
-        said = up(SATELLITE_BUFFER_POOL="160m")
+        said = up(SATELLITE_TMPFS="900m")
         over.set()
         watcher.join()
-    assert "made anew (SATELLITE_BUFFER_POOL): clones again, the others serve meanwhile" in said
+    assert "made anew (tmpfs 1g -> 900m): clones again, the others serve meanwhile" in said
     assert min(least) == 1, "one was away at a time"
     after = identities(*EVERYBODY)
     assert {service for service in EVERYBODY if after[service] != before[service]} == set(stack.satellites)
-    assert "nothing changes" in up("bin/plan", SATELLITE_BUFFER_POOL="160m"), "what was made anew is what it should be"
-    assert stack.sql("satellite-1", "SELECT @@innodb_buffer_pool_size DIV 1048576")[0][0] >= 160
+    assert "nothing changes" in up("bin/plan", SATELLITE_TMPFS="900m"), "what was made anew is what it should be"
+    assert sizes("satellite-1")["tmpfs"] == 900
     assert {server["state"] for server in stack.servers()} == {"up"}, "nobody stays drained"
 
 
 def test_a_satellite_that_was_drained_by_hand_stays_so(stack, table, up):
     gate("drain", "satellite-2")
-    up(SATELLITE_BUFFER_POOL="160m")
+    up(SATELLITE_TMPFS="900m")
     assert stack.server("satellite-2")["state"] == "draining"
