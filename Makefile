@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Variables given on the command line reach the scripts through the environment.
 export
 
-.PHONY: help demo up stop down status plan scale resize layout images engine user import compare verify test check format test-gate test-cdc test-stack test-proxysql test-loadgen chaos soak deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw clean
+.PHONY: help demo up stop down status plan scale resize layout images engine user import compare verify test check format test-gate test-cdc test-stack test-plain test-proxysql test-loadgen chaos soak deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -71,6 +71,9 @@ test-cdc: ## run the tests of cdc-applier, those on a stack too
 
 test-stack: ## run what crosses components, on real stacks, faults included
 	@tests/run stack
+
+test-plain: ## run the stack that docker compose up -d makes alone; every image is built in containers (minutes)
+	@tests/run plain
 
 test-proxysql: ## run what goes through ProxySQL, where there is one
 	@tests/run proxysql

@@ -1,5 +1,5 @@
 # A test stack's own names, ports, secrets and sizes, apart from an operator's stack on the same machine. Sourced.
-# Comes in: TEST_STACK, main (default) or faults, which run side by side. Goes out: exported settings, which win over .env.
+# Comes in: TEST_STACK: main (default) and faults, which run side by side, or plain (tests/plain). Goes out: exported settings, which win over .env.
 # shellcheck shell=bash
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -12,6 +12,7 @@ if [[ ${TEST_STACK:-main} != main ]]; then
   COMPOSE_PROJECT_NAME+=-$TEST_STACK
   TEST_STATE+=/$TEST_STACK
   test_port_offset=100
+  if [[ $TEST_STACK == plain ]]; then test_port_offset=200; fi
 fi
 export SECRETS_DIR=$TEST_STATE/secrets
 export LAYOUT_FILE=$TEST_STATE/layout.yml LAYOUT_DIR=$TEST_STATE/layout

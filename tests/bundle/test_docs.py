@@ -24,7 +24,7 @@ ELSEWHERE = {
     r"make (verify|compare)": "stack/test_verify.py, which knows when no load runs",
     r"make scale SATELLITES=3": "stack/test_scale.py, test_roll.py; here it would write multimed.yml",
     r"make layout": "test_layout.py; here it would replace the layout of the stack under test",
-    r"docker compose up -d": "make up's last step",
+    r"docker compose up -d": "plain/test_plain.py",
     r"sysbench loadgen/tpcw\.lua .*": "stack/test_tpcw.py",
     r"BENCH_ROUNDS=1 .*make bench-gate": "takes minutes",
     r"SATELLITE_TMPFS=5g .*make bench-tpcw": "needs a machine with 48 cores",

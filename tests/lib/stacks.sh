@@ -1,4 +1,5 @@
-# The test stacks: `main`, and `faults` for tests that read all of the log and all tables time and again, which are small there. Sourced by tests/run.
+# The test stacks: `main`, `faults` for tests that read all of the log and all tables time and again, which are small there, and `plain`, which
+# Compose alone brings up. Sourced by tests/run.
 # shellcheck shell=bash disable=SC2154
 
 # make_images: all of them, once. The gate without lto, which makes it quicker and takes minutes.
@@ -53,6 +54,6 @@ remove_stack() (
 remove_stacks() {
   docker info > /dev/null 2>&1 || return 0
   local name status=0
-  for name in faults main; do remove_stack "$name" || status=1; done
+  for name in plain faults main; do remove_stack "$name" || status=1; done
   return "$status"
 }

@@ -49,7 +49,7 @@ final class TestKafka {
     /** The same settings as in docker-compose.yml, which the official image and ours both read. */
     private static String start(String image) {
         String settings = "export KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://$(hostname -i | cut -d ' ' -f 1):9092;"
-                + " if [ -x /etc/kafka/docker/run ]; then exec /etc/kafka/docker/run; else exec /opt/kafka/entrypoint.sh; fi";
+                + " exec /etc/kafka/docker/run";
         String name = Docker.start("kafka", List.of("--entrypoint", "bash", "-e", "KAFKA_HEAP_OPTS=-Xms256m -Xmx512m",
                 "-e", "KAFKA_NODE_ID=1", "-e", "KAFKA_PROCESS_ROLES=broker,controller",
                 "-e", "KAFKA_LISTENERS=PLAINTEXT://:9092,CONTROLLER://localhost:9093",
