@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Variables given on the command line reach the scripts through the environment.
 export
 
-.PHONY: help demo up stop down status plan scale resize layout images engine user import compare verify test check format test-gate test-cdc test-stack test-plain test-proxysql test-loadgen chaos soak deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw clean
+.PHONY: help demo up stop down status plan scale resize layout images engine user rotate import compare verify test check format test-gate test-cdc test-stack test-plain test-proxysql test-loadgen chaos soak deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -44,6 +44,9 @@ engine: ## make sure of a Docker engine and Compose v2
 
 user: ## add or change an application user: NAME=app [DB=app] [PASSWORD_FILE=file]
 	@mysql-master/user
+
+rotate: ## new passwords for all of the stack's own accounts, while clients go on
+	@bin/rotate
 
 import: ## load a mysqldump file so that satellites get it: FILE=dump.sql [DB=name]
 	@mysql-master/import

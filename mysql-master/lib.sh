@@ -59,8 +59,9 @@ client_file() {
   (
     umask 077
     printf '[client]\nuser=%s\npassword=%s\nsocket=%s\n' \
-      "$2" "$(cnf_string "$3")" "${4:-/run/mysqld/mysqld.sock}" > "$1"
+      "$2" "$(cnf_string "$3")" "${4:-/run/mysqld/mysqld.sock}" > "$1.new"
   )
+  mv "$1.new" "$1"
 }
 
 # pool_now BYTES: the buffer pool that this server has got while it ran (bin/sizes.py), else that which it was made with.

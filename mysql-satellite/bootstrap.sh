@@ -1,6 +1,6 @@
 # From an empty data directory to a prepared copy of the database. Sourced by entrypoint.sh.
-# Comes in: CLONE_DONORS or the sockets beside our own, the required GTID set, passwords. Goes out: a running mysqld that holds a donor's data,
-# without triggers and events, open to clients; or failure, with mysqld in any state.
+# Comes in: CLONE_DONORS or the sockets beside our own, the required GTID set, secret files as they are at that moment. Goes out: a running
+# mysqld that holds a donor's data, without triggers and events, open to clients; or failure, with mysqld in any state.
 # Must never open to clients before it is prepared: offline_mode keeps them out, and the applier's account is made last.
 # Every function here is called where `set -e` has no effect, so each step says itself what its failure means.
 # shellcheck shell=bash disable=SC2154
@@ -83,6 +83,8 @@ donors() {
 # clone_from_any: the first donor of the list that suits and succeeds.
 clone_from_any() {
   local donor
+  need_secret clone_password "$secrets/clone_password"
+  stop_on_mistakes
   (
     umask 077
     printf '[client]\nuser=multimed_clone\npassword=%s\nconnect_timeout=3\nget-server-public-key\n' \
@@ -175,12 +177,20 @@ prepare() {
   open_families || return 1
   [[ $(local_sql "SELECT GTID_SUBSET($(sql_string "$required"), @@global.gtid_executed)") == 1 ]] || return 1
   local_sql 'SET GLOBAL offline_mode = OFF' || return 1
-  local applier="'multimed_applier'@'%'"
-  # Locked until it has its privileges: a session keeps those that it began with.
-  printf "CREATE USER %s IDENTIFIED WITH caching_sha2_password BY %s ACCOUNT LOCK;\n" "$applier" "$(sql_string "$applier_password")" \
-    | cat - <(printf "%s;\n" "GRANT ALL ON *.* TO $applier WITH GRANT OPTION" "GRANT PROXY ON ''@'' TO $applier WITH GRANT OPTION" \
-      "ALTER USER $applier ACCOUNT UNLOCK") \
-    | mysql --defaults-file=/run/multimed/client.cnf
+  applier_sql | mysql --defaults-file=/run/multimed/client.cnf
+}
+
+# applier_sql: the applier's account, locked until it has its privileges: a session keeps those that it began with. While passwords are
+# renewed (make rotate), there are two of them, .next to be read first: it takes the place of the other by a rename.
+applier_sql() {
+  local applier="'multimed_applier'@'%'" by='IDENTIFIED WITH caching_sha2_password BY' next
+  next=$(cat "$secrets/applier_password.next" 2> /dev/null) || next=
+  need_secret applier_password "$secrets/applier_password"
+  stop_on_mistakes
+  printf 'CREATE USER %s %s %s ACCOUNT LOCK;\n' "$applier" "$by" "$(sql_string "$applier_password")"
+  [[ -z $next ]] || printf 'ALTER USER %s %s %s RETAIN CURRENT PASSWORD;\n' "$applier" "$by" "$(sql_string "$next")"
+  printf '%s;\n' "GRANT ALL ON *.* TO $applier WITH GRANT OPTION" "GRANT PROXY ON ''@'' TO $applier WITH GRANT OPTION" \
+    "ALTER USER $applier ACCOUNT UNLOCK"
 }
 
 bootstrap() { clone_from_any && start_clone && prepare; }

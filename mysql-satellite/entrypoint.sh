@@ -34,6 +34,7 @@ check_memory() {
 
 check_settings() {
   local donor
+  # Read anew for each clone.
   need_secret clone_password "$secrets/clone_password"
   need_secret applier_password "$secrets/applier_password"
   [[ -n ${CLONE_DONORS:-}${SATELLITE_SOCKET:-} ]] \

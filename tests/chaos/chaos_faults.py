@@ -214,6 +214,15 @@ def rolling(stack, load, choose):
     return "each satellite made anew with a smaller tmpfs, which grew again"
 
 
+@fault("new passwords", 60)
+def new_passwords(stack, load, choose):
+    """Ended at any moment, then begun once more."""
+    seconds = round(choose.uniform(1, 20), 1)
+    containers.run("timeout", str(seconds), "bin/rotate", check=False)
+    containers.run("bin/rotate", timeout=400)
+    return f"ended after {seconds} s, then once more"
+
+
 # --- disks and logs --------------------------------------------------------------------------------------------------
 
 

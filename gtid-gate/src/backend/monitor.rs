@@ -5,7 +5,7 @@
 
 use super::connection::{Backend, Server, Socket, Wish, bounded};
 use super::server::Position;
-use crate::common::secret::Password;
+use crate::common::secret::Renewable;
 use crate::gtid::{GtidError, GtidSet};
 use crate::ops::config::Config;
 use crate::ops::metrics::Metrics;
@@ -29,7 +29,7 @@ pub struct Monitor {
     pub metrics: Arc<Metrics>,
     pub keepalive: Duration,
     user: String,
-    password: Password,
+    password: Arc<Renewable>,
     connect_timeout: Duration,
     pub server_timeout: Duration,
     /// How long a question may wait for what is wanted.
@@ -57,9 +57,10 @@ impl Monitor {
 
     /// The address says who the server is; its Unix socket, if it is the same server's, costs less.
     pub async fn connect(&self) -> Result<Box<Backend>, BackendError> {
+        let password = self.password.current();
         let wish = Wish {
             user: &self.user,
-            password: &self.password,
+            password: &password,
             capabilities: capability::FOR_QUESTIONS,
             charset: u16::from(CHARSET),
             database: None,

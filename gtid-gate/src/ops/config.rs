@@ -9,10 +9,14 @@ mod values;
 
 use crate::common::classes::Classes;
 use crate::common::consistency::{Choice, Policy};
-use crate::common::secret::Password;
+use crate::common::secret::{Password, Renewable};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
 
 pub use broken::Broken;
 use settings::Settings;
@@ -32,7 +36,8 @@ pub struct Config {
     /// Directory with the Unix sockets of servers on this host, HOST.sock each.
     pub sockets: Option<PathBuf>,
     pub user: String,
-    pub password: Password,
+    /// The one thing here that can change: see `renew_password`.
+    pub password: Arc<Renewable>,
     /// What reads are promised where nobody chooses otherwise.
     pub policy: Policy,
     /// What users choose.
@@ -78,6 +83,7 @@ pub struct Config {
     pub broken: Option<Broken>,
 }
 
+const PASSWORD: &str = "GATE_PASSWORD";
 const CONNECTION_MEMORY: &str = "GATE_CONNECTION_MEMORY_BYTES";
 
 impl Config {
@@ -91,6 +97,8 @@ impl Config {
             get,
             mistakes: Vec::new(),
         };
+        let asked = SystemTime::now();
+        let password = Renewable::new(s.secret(PASSWORD), asked);
         let classes = s.classes("GATE_CLASSES");
         let master = s.master("GATE_MASTER");
         let config = Self {
@@ -105,7 +113,7 @@ impl Config {
             table_stream: s.address("GATE_TABLE_STREAM"),
             sockets: s.given("GATE_SOCKETS").map(PathBuf::from),
             user: s.text("GATE_USER", "multimed_gate"),
-            password: s.secret("GATE_PASSWORD"),
+            password: Arc::new(password),
             policy: Policy {
                 level: s.level("GATE_CONSISTENCY", "strong"),
                 wait: s.millis("GATE_WAIT_MS", 100, 0),
@@ -166,6 +174,21 @@ impl Config {
         } else {
             Err(s.mistakes)
         }
+    }
+
+    /// Reads the gate's own password anew, for connections that are made from now on. With a mistake it stays.
+    pub fn renew_password(&self, get: &dyn Fn(&str) -> Option<String>) -> Result<(), Vec<String>> {
+        let mut s = Settings {
+            get,
+            mistakes: Vec::new(),
+        };
+        let asked = SystemTime::now();
+        let password = s.secret(PASSWORD);
+        if !s.mistakes.is_empty() {
+            return Err(s.mistakes);
+        }
+        self.password.renew(password, asked);
+        Ok(())
     }
 
     fn contradictions(&self, s: &mut Settings<'_>) {
@@ -284,6 +307,29 @@ mod tests {
         );
         std::fs::write(&path, b"\xff").unwrap();
         assert_eq!(listed().err().unwrap().len(), 1);
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn the_own_password_is_read_anew_and_stays_where_it_cannot_be() {
+        let path = std::env::temp_dir().join(format!("gtid-gate-own-{}", std::process::id()));
+        let file = path.to_str().unwrap().to_owned();
+        let get = |name: &str| (name == "GATE_PASSWORD_FILE").then(|| file.clone());
+        std::fs::write(&path, "old\n").unwrap();
+        let config = Config::read(&get).ok().unwrap();
+        let (own, first) = (config.password.clone(), config.password.read_at());
+        assert!(first > 0.0);
+        std::fs::write(&path, "\n").unwrap();
+        let mistakes = config.renew_password(&get).err().unwrap();
+        assert!(mistakes[0].starts_with("GATE_PASSWORD"), "{mistakes:?}");
+        assert_eq!(
+            (own.current().as_slice(), own.read_at()),
+            (&b"old"[..], first)
+        );
+        std::fs::write(&path, "new\n").unwrap();
+        config.renew_password(&get).unwrap();
+        assert_eq!(own.current().as_slice(), b"new");
+        assert!(own.read_at() > first);
         std::fs::remove_file(path).unwrap();
     }
 

@@ -13,8 +13,6 @@ use crate::ops::fleet_state::{FleetState, LimitChange, Satellite};
 use crate::ops::state_file::StateFile;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tokio::signal::unix::Signal;
-use tokio::task::spawn_blocking;
 
 /// How often to look whether those that leave are still used.
 const LOOK: Duration = Duration::from_millis(100);
@@ -88,18 +86,8 @@ fn set(gate: &Gate, server: &Server, limits: LimitsByHand) -> Result<(), FleetEr
     }
 }
 
-/// Reads the declared list anew at each hangup signal.
-pub async fn follow_hangups(fleet: Arc<Fleet>, mut hangup: Signal) {
-    while hangup.recv().await.is_some() {
-        let reading = fleet.clone();
-        let read = spawn_blocking(move || reading.declare_anew(&|name| std::env::var(name).ok()));
-        if read.await.is_ok() {
-            tokio::spawn(see_off(fleet.clone()));
-        }
-    }
-}
-
-async fn see_off(fleet: Arc<Fleet>) {
+/// Removes those that leave as they become free.
+pub async fn see_off(fleet: Arc<Fleet>) {
     loop {
         tokio::time::sleep(LOOK).await;
         if !fleet.let_go(Instant::now()) {
@@ -169,7 +157,8 @@ impl Fleet {
         Ok((server, inner.keep()))
     }
 
-    fn declare_anew(&self, get: &dyn Fn(&str) -> Option<String>) {
+    /// Reads the declared list anew.
+    pub fn declare_anew(&self, get: &dyn Fn(&str) -> Option<String>) {
         match self.shared.config.declared(get) {
             Ok(declared) => self.declare(&declared),
             Err(mistakes) => mistakes.iter().for_each(|mistake| {

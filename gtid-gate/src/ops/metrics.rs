@@ -43,6 +43,7 @@ pub struct Metrics {
     pub class_errors: IntCounterVec,
     pub spare_reads: IntCounter,
     pub spare_share: Gauge,
+    pub password_read: Gauge,
     pub estimate_error: Histogram,
     pub table_reads: IntCounter,
     pub table_waits: IntCounterVec,
@@ -101,7 +102,7 @@ impl Maker {
         Ok(metric)
     }
 
-    fn share(&self, name: &str, help: &str) -> Result<Gauge, prometheus::Error> {
+    fn real(&self, name: &str, help: &str) -> Result<Gauge, prometheus::Error> {
         let metric = Gauge::new(name, help)?;
         self.registry.register(Box::new(metric.clone()))?;
         Ok(metric)
@@ -161,7 +162,8 @@ impl Metrics {
             class_elsewhere: m.counters("gtid_gate_class_elsewhere_total", "Reads of a class that went as any other read because none of its satellites could take them", "class")?,
             class_errors: m.counters("gtid_gate_class_errors_total", "Reads of a class refused because none of its satellites could take them", "class")?,
             spare_reads: m.counter("gtid_gate_spare_reads_total", "Reads that the master answered from what it had to spare, because it did so sooner than satellites")?,
-            spare_share: m.share("gtid_gate_spare_share", "The part of one core that reads may take from what the master has to spare")?,
+            password_read: m.real("gtid_gate_password_read_timestamp_seconds", "When the gate read its own password, in seconds since 1970: at its start or at a SIGHUP")?,
+            spare_share: m.real("gtid_gate_spare_share", "The part of one core that reads may take from what the master has to spare")?,
             estimate_error: m.buckets("gtid_gate_estimate_error", "Time that a read took from the choice of its server on against the time expected then: their difference divided by what it took; one in sixteen is looked at", ERROR_BUCKETS)?,
             table_reads: m.counter("gtid_gate_table_reads_total", "Reads that a satellite could answer because it has all writes of their tables, though not all that they would need otherwise")?,
             table_waits: m.counters("gtid_gate_table_waits_total", "Waits for the table stream, by whether it told in time", "outcome")?,

@@ -6,6 +6,7 @@ pub mod cli;
 pub mod config;
 pub mod fleet;
 pub mod fleet_state;
+pub mod hangup;
 pub mod metrics;
 pub mod scheduling;
 pub mod start;

@@ -18,6 +18,7 @@ use crate::ops::admin;
 use crate::ops::config::Config;
 use crate::ops::fleet::{self, Fleet};
 use crate::ops::fleet_state::FleetState;
+use crate::ops::hangup;
 use crate::ops::metrics::Metrics;
 use crate::ops::scheduling::Scheduling;
 use std::error::Error;
@@ -85,7 +86,7 @@ fn exit_code(outcome: Result<(), Box<dyn Error>>) -> ExitCode {
 }
 
 async fn run(config: Config, scheduling: Scheduling) -> Result<(), Box<dyn Error>> {
-    let hangup = signal(SignalKind::hangup())?;
+    let hangups = signal(SignalKind::hangup())?;
     let doors = open_doors(&config).await?;
     let address = config.status_listen;
     let status = tokio::net::TcpListener::bind(address).await;
@@ -102,7 +103,7 @@ async fn run(config: Config, scheduling: Scheduling) -> Result<(), Box<dyn Error
     }
     tracing::info!(status = %status.local_addr()?, "serving");
     let http = tokio::spawn(admin::run(status, fleet.clone()));
-    tokio::spawn(fleet::follow_hangups(fleet, hangup));
+    tokio::spawn(hangup::follow(fleet, hangups));
     tokio::spawn(close_idle(shared.clone()));
     tokio::spawn(scheduling.follow(shared.clone()));
     tokio::spawn(tell_of_losses(shared.clone()));
@@ -178,6 +179,7 @@ pub(crate) fn assemble(
     let tls = acceptor(files.map(|(certificate, key)| (certificate.as_path(), key.as_path())))?;
     let exchange_key = Arc::new(ExchangeKey::generate()?);
     let metrics = Arc::new(Metrics::new()?);
+    metrics.password_read.set(config.password.read_at());
     let servers = Servers::new(&config);
     let master = Monitor::new(servers.master.clone(), &config, metrics.clone());
     let questions = ReadIndex::start(master);
