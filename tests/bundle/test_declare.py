@@ -43,7 +43,7 @@ def make(tmp_path):
         ("# mine\n#log:", "# mine\n#log:\nsatellites:\n  count: 3\n"),
         ("master:\n  memory: 3g", "master:\n  memory: 3g\nsatellites:\n  count: 3\n"),
         ("satellites: # mine\n    memory: 2g\nlog: {}\n", "satellites: # mine\n    count: 3\n    memory: 2g\nlog: {}\n"),
-        ("satellites:\n  memory: 2g\n  count: 17 # many\n", "satellites:\n  memory: 2g\n  count: 3 # many\n"),
+        ("satellites:\n  memory: 2g\n  count: 17 # many\n", "satellites:\n  memory: 2g\n  count: 3  # many\n"),
         ("satellites:\n  list:\n    - cpus: 1 # one\n", "satellites:\n  list:\n    - cpus: 1 # one\n    - {}\n    - {}\n"),
         ("satellites:\n  list: [{}, {cpus: 1, memory: 3g}, {}, {}, {}]\n", "satellites:\n  list: [{}, {cpus: 1, memory: 3g}, {}]\n"),
         ("satellites: {count: 2}\n", "satellites: {count: 3}\n"),

@@ -22,7 +22,7 @@ ELSEWHERE = {
     r"make prepare-tpcw": "stack/test_tpcw.py",
     r"make import FILE=dump\.sql DB=shop": "stack/test_replay_import.py",
     r"make (verify|compare)": "stack/test_verify.py, which knows when no load runs",
-    r"make scale SATELLITES=3": "stack/test_scale.py, test_roll.py; here it would write multimed.yml",
+    r"make (scale|resize) .*": "stack/test_scale.py, test_roll.py; here it would write multimed.yml",
     r"make rotate": "stack/test_rotate.py; here it would restart Kafka and what follows it under other tests",
     r"make layout": "test_layout.py; here it would replace the layout of the stack under test",
     r"docker compose up -d": "plain/test_plain.py",
