@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Variables given on the command line reach the scripts through the environment.
 export
 
-.PHONY: help demo up stop down status plan scale resize layout images engine user rotate import compare verify test check format test-gate test-cdc test-stack test-plain test-proxysql test-loadgen chaos soak deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw clean
+.PHONY: help demo up stop down status plan scale resize layout images engine user rotate import compare verify test check format test-gate test-cdc test-stack test-plain test-proxysql test-loadgen chaos soak deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw bench-changes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -107,6 +107,9 @@ bench-gate: ## measure reads through the gate beside MySQL, ProxySQL and MySQL R
 
 bench-tpcw: ## compare TPC-W on one MySQL, native replicas and Multimed, with a report; on a stack of its own
 	@loadgen/bench-tpcw
+
+bench-changes: ## measure what clients notice of scale, resize, renewal and rotate, on a stack of its own
+	@loadgen/bench-changes
 
 clean: ## remove images, layout and build outputs (not data: that is down)
 	@bin/clean

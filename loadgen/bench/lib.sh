@@ -1,10 +1,10 @@
-# Functions that bench-replication, bench-gate and bench-tpcw share: a stack of the bench's own, its account, and its removal.
+# Functions that the benches share: a stack of the bench's own, its account, and its removal.
 # Sourced after bin/lib.sh; expects `me`, and `bench_state`, the directory for what the bench writes.
 # Comes in: BENCH_PORTS, BENCH_KEEP, BENCH_USER. Goes out: exported settings of the stack, sysbench.cnf (mode 0600), messages on stderr.
 # Must never touch an operator's stack.
 # shellcheck shell=bash disable=SC2034,SC2154
 
-# stack_settings PROJECT PORT SATELLITES COMPOSE_FILE: the bench's own names, ports and secrets, apart from an operator's.
+# stack_settings PROJECT PORT SATELLITES [COMPOSE_FILE]: the bench's own names, ports and secrets, apart from an operator's.
 stack_settings() {
   local port=${BENCH_PORTS:-$2}
   [[ $port =~ ^[1-9][0-9]{3,4}$ ]] || {
@@ -12,7 +12,7 @@ stack_settings() {
     exit 64
   }
   export COMPOSE_PROJECT_NAME=$1 BENCH_STATE=$bench_state SECRETS_DIR=$bench_state/secrets LAYOUT_FILE=$bench_state/layout.yml LAYOUT_DIR=$bench_state/layout
-  export COMPOSE_FILE=$root/docker-compose.yml:$LAYOUT_FILE:$root/$4
+  export COMPOSE_FILE=$root/docker-compose.yml:$LAYOUT_FILE${4:+:$root/$4}
   export BIND_ADDRESS=127.0.0.1 FRONT_PORT=$port GATE_PORT=$((port + 1)) STATUS_PORT=$((port + 2)) SATELLITES=$3
   export SOCKET_DIR=/run/$1
 }
@@ -77,6 +77,17 @@ account() {
     umask 077
     printf "mysql-password='%s'\n" "$(< "$BENCH_PASSWORD_FILE")" > "$BENCH_CONFIG_FILE"
   )
+}
+
+# master_alone: before anything else of the stack is started, but laid out; images are there.
+master_alone() {
+  local end
+  docker compose --progress quiet up -d --no-build --quiet-pull master
+  end=$((SECONDS + 120))
+  until docker compose exec -T master mysqladmin --defaults-file=/run/multimed/client.cnf --silent ping > /dev/null 2>&1; do
+    ((SECONDS < end)) || die "the master does not answer: docker compose logs master"
+    sleep 0.5
+  done
 }
 
 # measure COMMAND...: in the background, so that signals are taken at once; its output is this script's.
