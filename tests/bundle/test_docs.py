@@ -18,7 +18,7 @@ ELSEWHERE = {
     r"make (stop|down|clean)": "ends the stack under test; test_make.py has what make down asks",
     r"make chaos( .*)?": "takes minutes; chaos/ runs a short one",
     r"make soak( .*)?": "takes an hour; chaos/test_soak.py tests what it judges by",
-    r"make bench-(replication|gate|tpcw)": "takes minutes; loadgen/tests has their parts",
+    r"make bench-(replication|gate|tpcw|changes)": "takes minutes; loadgen/tests has their parts",
     r"make prepare-tpcw": "stack/test_tpcw.py",
     r"make import FILE=dump\.sql DB=shop": "stack/test_replay_import.py",
     r"make (verify|compare)": "stack/test_verify.py, which knows when no load runs",

@@ -133,7 +133,7 @@ def measure(loads, step, settings, gib):
 def run(sysbench, settings):
     gib, measured, lines, begin = data_gib(settings), {}, [], None
     with contextlib.ExitStack() as running:
-        loads = {kind: running.enter_context(load.command(sysbench, settings, kind)) for kind in outcome.KINDS}
+        loads = {kind: running.enter_context(load.start(sysbench, settings, kind)) for kind in outcome.KINDS}
         started = time.monotonic()
         say(f"warming up for {settings.warm_up_seconds} s")
         time.sleep(settings.warm_up_seconds)

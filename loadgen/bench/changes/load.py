@@ -44,6 +44,7 @@ class Load:
         self._process.kill()
         self._process.wait()
         self._reader.join()
+        self._process.stdout.close()
 
     def await_told(self, until):
         """Returns when all that was due before has been answered, and told."""
@@ -56,7 +57,8 @@ class Load:
             time.sleep(0.05)
 
 
-def command(sysbench, settings, kind):
+def start(sysbench, settings, kind):
+    """kind: read or write."""
     rate, connections = {
         "read": (settings.read_rate, settings.read_connections),
         "write": (settings.write_rate, settings.write_connections),

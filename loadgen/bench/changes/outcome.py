@@ -69,9 +69,7 @@ def missed(name, found, wanted):
 def report(data_gib, measured, errors, lines):
     """The tables and the last line. measured {step: figures}, errors [(time, message)], lines: targets that were missed."""
     rows = [("step", *(heading for heading, _, _ in COLUMNS))]
-    rows += [
-        (name, *(figures.shown(found.get(column), decimals) for _, column, decimals in COLUMNS)) for name, found in measured.items()
-    ]
+    rows += [(name, *(figures.shown(found.get(column), decimals) for _, column, decimals in COLUMNS)) for name, found in measured.items()]
     text = [f"Changes of a running stack, {data_gib:.2f} GiB, ms from when a statement was due", *aligned(rows)]
     text += [f"  error: {message}" for _, message in errors[:MESSAGES]]
     text += [f"  missed: {line}" for line in lines]
