@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Variables given on the command line reach the scripts through the environment.
 export
 
-.PHONY: help demo up stop down status plan scale resize layout images engine user rotate import compare verify test check format test-gate test-cdc test-stack test-plain test-proxysql test-loadgen chaos soak deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw bench-changes clean
+.PHONY: help demo up stop down status doctor sql logs plan scale resize layout images engine user rotate import compare verify test check format test-gate test-cdc test-stack test-plain test-proxysql test-loadgen chaos soak deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw bench-changes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -23,6 +23,15 @@ down: ## remove the stack: containers, networks, ALL DATA, secrets; asks before 
 
 status: ## print the servers as the gate sees them, as a table (JSON=1: as JSON)
 	@bin/status
+
+doctor: ## say what is wrong, from the host to the data, what it means and how to mend it (JSON=1: as JSON)
+	@bin/doctor
+
+sql: ## a mysql client on the master as root, or on SERVER=satellite-1; reads stdin where there is no terminal
+	@bin/sql
+
+logs: ## all logs as one, in the order of time: SERVER="gate capture" SINCE=10m FOLLOW=1
+	@bin/logs
 
 plan: ## print what make up would change and restart, and what that costs; changes nothing
 	@bin/plan

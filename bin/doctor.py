@@ -1,0 +1,374 @@
+"""Gathers what `make doctor` judges (checks.py), and prints the findings.
+
+usage: doctor.py   (bin/doctor sets the environment)
+
+In:  this machine, Docker, the containers, MySQL in them, the gate's status page. Settings, as bin/doctor has them; SETTINGS_MISTAKES: a line for
+     each mistake in them; JSON=1.
+Out: a line for each check, a hint below what is not all right; exit status 1 if something is wrong.
+Must never: change anything; wait for long for who does not answer; show a secret.
+"""
+
+import concurrent.futures
+import contextlib
+import ctypes
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import checks
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MYSQL = "mysql --defaults-file=/run/multimed/client.cnf --batch --skip-column-names"
+ASK_S, PLAN_S = 10, 60
+LOOK = {checks.OK: "✓", checks.WARNING: "!", checks.WRONG: "✗"}
+COLOURS = {checks.OK: "32", checks.WARNING: "33", checks.WRONG: "31"}
+MASTER_QUERY = """
+    SHOW GLOBAL VARIABLES WHERE Variable_name IN (%s);
+    SELECT 'executed', @@GLOBAL.gtid_executed;
+    SELECT 'bytes', SUM(FILE_SIZE) FROM information_schema.INNODB_TABLESPACES;
+    SELECT 'privilege', GRANTEE, PRIVILEGE_TYPE FROM information_schema.USER_PRIVILEGES WHERE GRANTEE LIKE "'multimed\\_%%";
+"""
+# Of control groups v2 or v1: the limit, what is used, and what of that the kernel gives up at once.
+ROOM = """
+    df -B1 --output=fstype,size,used /var/lib/mysql | tail -n 1
+    cd /sys/fs/cgroup
+    cat memory.max 2> /dev/null || cat memory/memory.limit_in_bytes
+    cat memory.current 2> /dev/null || cat memory/memory.usage_in_bytes
+    cat memory.stat memory/memory.stat 2> /dev/null | sed -nE 's/^(total_)?inactive_file ([0-9]+)$/\\2/p' | tail -n 1
+"""
+
+
+def run(*command, seconds=ASK_S, input=None):
+    """(status, output, errors); all that it has started ends with it. A status of None: it did not answer in time, or is not there."""
+    try:
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True
+        )
+    except OSError as error:
+        return None, "", str(error)
+    try:
+        out, errors = process.communicate(input or "", timeout=seconds)
+        return process.returncode, out, errors
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return None, "", f"no answer within {seconds} s"
+
+
+def within(container, script, input=None):
+    """What a shell in the container prints; nothing if it fails. There, too, it ends in time."""
+    status, out, _ = run("docker", "exec", "-i", container, "timeout", str(ASK_S - 2), "bash", "-c", script, input=input)
+    return out if status == 0 else None
+
+
+# --- host -------------------------------------------------------------------------------------------------------------
+
+
+def host():
+    facts = {}
+    for name, read in {
+        "aio": lambda: (kernel("fs/aio-nr"), kernel("fs/aio-max-nr")),
+        "files": lambda: tuple(int(text("/proc/sys/fs/file-nr").split()[at]) for at in (0, 2)),
+        "max_map_count": lambda: kernel("vm/max_map_count"),
+        "huge_pages": lambda: re.search(r"\[(\w+)\]", text("/sys/kernel/mm/transparent_hugepage/enabled"))[1],
+        "numa": lambda: (len(list(pathlib.Path("/sys/devices/system/node").glob("node[0-9]*"))) or 1, numa_balancing(), reclaims()),
+        "swap": swap,
+        "synchronised": synchronised,
+        "clocksource": lambda: text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+    }.items():
+        with contextlib.suppress(OSError, ValueError, TypeError, AttributeError, KeyError):
+            facts[name] = read()
+    return facts
+
+
+def text(path):
+    return pathlib.Path(path).read_text().strip()
+
+
+def kernel(name):
+    return int(text(f"/proc/sys/{name}"))
+
+
+def numa_balancing():
+    return kernel("kernel/numa_balancing") if os.path.exists("/proc/sys/kernel/numa_balancing") else 0
+
+
+def reclaims():
+    return kernel("vm/zone_reclaim_mode") if os.path.exists("/proc/sys/vm/zone_reclaim_mode") else 0
+
+
+def swap():
+    memory = dict(re.findall(r"^(\w+): +(\d+)", text("/proc/meminfo"), re.MULTILINE))
+    total, free = int(memory["SwapTotal"]) << 10, int(memory["SwapFree"]) << 10
+    return total, total - free, kernel("vm/swappiness")
+
+
+def synchronised():
+    """As the kernel says; adjtimex(2) with no modes only asks."""
+    state = ctypes.CDLL(None).adjtimex(ctypes.create_string_buffer(512))
+    return None if state < 0 else state != 5
+
+
+def disk(directory):
+    """Of the nearest directory above that is there."""
+    place = pathlib.Path(directory)
+    while not place.exists():
+        place = place.parent
+    usage = shutil.disk_usage(place)
+    return usage.free, usage.total, str(directory)
+
+
+# --- Docker -----------------------------------------------------------------------------------------------------------
+
+
+def engine():
+    status, out, errors = run("docker", "info", "--format", "{{json .}}")
+    info = json.loads(out) if status == 0 and out.strip() else {}
+    if not info.get("ServerVersion"):
+        said = (info.get("ServerErrors") or errors.strip().splitlines() or ["no Docker engine answers"])[-1]
+        return {"engine_error": said, "disk": disk("/var/lib/docker")}
+    refused = [
+        what for what, name in (("memory", "MemoryLimit"), ("cores", "CPUSet"), ("CPU shares", "CPUShares")) if info.get(name) is False
+    ]
+    found = {"version": info["ServerVersion"], "cgroups": info.get("CgroupVersion") or "1", "refused": refused}
+    status, out, _ = run("docker", "compose", "version", "--short")
+    return {"engine": found, "compose": out.strip() if status == 0 else None, "disk": disk(info["DockerRootDir"])}
+
+
+def containers():
+    """{service: what inspect says}, of this project alone."""
+    label = f"label=com.docker.compose.project={os.environ['COMPOSE_PROJECT_NAME']}"
+    _, ids, _ = run("docker", "ps", "-aq", "--filter", label, "--filter", "label=com.docker.compose.oneoff=False")
+    if not ids.split():
+        return {}
+    _, out, _ = run("docker", "inspect", *ids.split())
+    return {each["Config"]["Labels"]["com.docker.compose.service"]: each for each in json.loads(out or "[]")}
+
+
+def container(inspected):
+    state = inspected["State"]
+    return {
+        "status": state["Status"],
+        "health": (state.get("Health") or {}).get("Status"),
+        "oom": state["OOMKilled"],
+        "code": state["ExitCode"],
+        "restarts": inspected["RestartCount"],
+        "ends": inspected["HostConfig"]["RestartPolicy"]["Name"] in ("", "no"),
+    }
+
+
+def services():
+    """The names that Compose's files have; nothing where they can't be read."""
+    status, out, _ = run("docker", "compose", "config", "--services")
+    return out.split() if status == 0 else []
+
+
+def ports(found):
+    for name, each in sorted(found.items()):
+        for published in filter(None, (each["NetworkSettings"].get("Ports") or {}).values()):
+            yield from ((name, f"{port['HostIp']}:{port['HostPort']}") for port in published)
+    for name, setting in (("gate-port", "GATE_PORT"), ("proxysql", "FRONT_PORT")):
+        if name in found and found[name]["State"]["Running"]:
+            yield name, f"{os.environ['BIND_ADDRESS']}:{os.environ[setting]}"
+
+
+def plan():
+    """(exit status, what would change)."""
+    status, out, errors = run("bin/plan", seconds=PLAN_S)
+    if status != 0:
+        return status or 1, errors.strip().splitlines()
+    return 0, [line.strip() for line in out.rpartition("plan:\n")[2].splitlines() if line.strip()]
+
+
+# --- in the containers ------------------------------------------------------------------------------------------------
+
+
+def master(name):
+    names = ", ".join(f"'{each}'" for each in ("version", "binlog_expire_logs_seconds", "innodb_redo_log_capacity", *checks.REPLICATION))
+    out = within(name, MYSQL, MASTER_QUERY % names)
+    return out and parsed_master(out)
+
+
+def parsed_master(out):
+    found, privileges = {}, {}
+    for name, *values in (line.split("\t") for line in out.splitlines()):
+        if name == "privilege":
+            privileges.setdefault(values[0].split("'")[1], set()).add(values[1])
+        else:
+            found[name] = values[0] if values else ""
+    # As a SELECT says them; SHOW has words.
+    found["log_bin"] = {"ON": "1"}.get(found.get("log_bin"), found.get("log_bin"))
+    return {
+        "variables": found,
+        "privileges": privileges,
+        "transactions": transactions(found["executed"]),
+        "bytes": int(found["bytes"]),
+        "redo": int(found.get("innodb_redo_log_capacity", 0)),
+    }
+
+
+def transactions(gtid_set):
+    """How many there are in it: u:1-9:11 has ten."""
+    ranges = re.findall(r":(\d+)(?:-(\d+))?(?=[:,]|$)", re.sub(r"\s|\\n", "", gtid_set))
+    return sum(int(last or first) - int(first) + 1 for first, last in ranges)
+
+
+def room(name):
+    out = within(name, ROOM)
+    return out and parsed_room(out)
+
+
+def parsed_room(out):
+    kind, size, used, limit, memory, *inactive = out.split()
+    limit = 0 if limit == "max" or int(limit) > 1 << 50 else int(limit)
+    return {
+        "tmpfs": (int(size), int(used)) if kind == "tmpfs" else None,
+        "memory": (limit, int(memory) - int(inactive[0] if inactive else 0)) if limit else None,
+    }
+
+
+def ready(name):
+    return within(name, "health") is not None
+
+
+def capture(name):
+    metrics = within(name, r"""exec 3<> /dev/tcp/localhost/8080; printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3; cat <&3""")
+    return {"ready": ready(name), "metrics": parsed_metrics(metrics or "")}
+
+
+def parsed_metrics(page):
+    """Of those without labels."""
+    return {name: float(value) for name, value in re.findall(r"^([a-z_]+) ([-+.\deE]+)\r?$", page, re.MULTILINE)}
+
+
+def status_page(path):
+    url = f"http://{os.environ['BIND_ADDRESS']}:{os.environ['STATUS_PORT']}{path}"
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return answer.read().decode()
+    except (urllib.error.URLError, OSError, ValueError):
+        return None
+
+
+def certificate():
+    """Seconds until the gate's ends; nothing where it offers none. Asked as clients do: greeting, request for TLS, handshake."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with socket.create_connection((os.environ["BIND_ADDRESS"].strip("[]"), int(os.environ["GATE_PORT"])), timeout=5) as plain:
+        plain.recv(4096)
+        # Packet 1 with 32 bytes: protocol 4.1, TLS and secure authentication; the longest packet; utf8mb4.
+        plain.sendall(struct.pack("<IIIB23x", 32 | 1 << 24, 0x200 | 0x800 | 0x8000 | 0x80000, 1 << 24, 45))
+        with context.wrap_socket(plain) as secured:
+            return end_of(secured.getpeercert(binary_form=True)) - time.time()
+
+
+def end_of(der):
+    """The second of the two times that follow each other in a certificate; in seconds since 1970."""
+    times = re.search(rb"(?:\x17\x0d\d{12}Z|\x18\x0f\d{14}Z)(?:\x17\x0d(\d{12})Z|\x18\x0f(\d{14})Z)", der)
+    # Of two digits, years from 50 on are of the last century (RFC 5280).
+    digits = (times[2] or (b"19" if times[1] >= b"50" else b"20") + times[1]).decode()
+    return ssl.cert_time_to_seconds(time.strftime("%b %d %H:%M:%S %Y GMT", time.strptime(digits, "%Y%m%d%H%M%S")))
+
+
+def passwords():
+    """Their age by their files; nobody reads them. Those of application users are not the stack's own."""
+    directory = pathlib.Path(os.environ["SECRETS_DIR"])
+    files = [file for file in directory.glob("*/*_password") if file.parent.name != "next"]
+    with contextlib.suppress(OSError):
+        ages = [time.time() - file.stat().st_mtime for file in files]
+        return {"rotating": (directory / "next").exists(), "password_age": max(ages, default=None)}
+    return {}
+
+
+# --- all --------------------------------------------------------------------------------------------------------------
+
+
+def gathered():
+    facts = host() | engine()
+    facts["mistakes"] = [line for line in os.environ.get("SETTINGS_MISTAKES", "").splitlines() if line][-5:]
+    facts["layout"] = (ROOT / os.environ.get("LAYOUT_FILE", "compose.layout.yml")).exists()
+    facts["log_retention_hours"] = int(os.environ.get("LOG_RETENTION_HOURS") or 24)
+    if not facts.get("engine"):
+        return facts
+    found = containers()
+    facts["containers"] = {service: container(each) for service, each in found.items()}
+    facts["services"] = services()
+    facts["ports"] = list(ports(found))
+    questions = asked({service: each["Name"].lstrip("/") for service, each in found.items() if each["State"]["Running"]})
+    if found and not facts["mistakes"]:
+        questions["plan"] = plan
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        answers = {key: threads.submit(answered, question) for key, question in questions.items()}
+    for key, answer in answers.items():
+        if isinstance(key, tuple):
+            facts.setdefault(key[0], {})[key[1]] = answer.result()
+        else:
+            facts[key] = answer.result()
+    return facts | passwords()
+
+
+def asked(names):
+    """{fact: how to get it} of what runs; names: {service: container}."""
+    questions = {
+        "servers": lambda: json.loads(status_page("/servers") or "null"),
+        "metrics": lambda: parsed_metrics(status_page("/metrics") or ""),
+        "certificate": certificate,
+    }
+    for service, name in names.items():
+        if service.startswith("satellite-"):
+            questions["rooms", service] = lambda name=name: room(name)
+        elif service.startswith("applier-"):
+            questions["appliers", service] = lambda name=name: ready(name)
+    for service, fact, ask in (("master", "master", master), ("capture", "capture", capture)):
+        if service in names:
+            questions[fact] = lambda ask=ask, name=names[service]: ask(name)
+    if "kafka" in names:
+        questions["kafka"] = lambda: within(names["kafka"], "exec 3<> /dev/tcp/localhost/9092") is not None
+    return questions
+
+
+def answered(question):
+    """Nothing, where what comes is not what is expected: its check says what that means."""
+    try:
+        return question()
+    except (OSError, ValueError, TypeError, KeyError, IndexError):
+        return None
+
+
+def printed(findings, coloured):
+    group = None
+    for each in findings:
+        if each.group != group:
+            group = each.group
+            yield f"{group}"
+        mark = f"\033[{COLOURS[each.state]}m{LOOK[each.state]}\033[0m" if coloured else LOOK[each.state]
+        yield f"  {mark} {each.name}: {each.said}"
+        if each.hint:
+            yield f"      {each.hint}"
+    count = {state: sum(each.state == state for each in findings) for state in LOOK}
+    yield f"{count[checks.OK]} ok, {count[checks.WARNING]} warnings, {count[checks.WRONG]} wrong"
+
+
+def main():
+    findings = list(checks.findings(gathered()))
+    if os.environ.get("JSON") == "1":
+        print(json.dumps([dataclasses.asdict(each) for each in findings], indent=2))
+    else:
+        print(*printed(findings, sys.stdout.isatty() and not os.environ.get("NO_COLOR")), sep="\n")
+    sys.exit(any(each.state == checks.WRONG for each in findings))
+
+
+if __name__ == "__main__":
+    main()
