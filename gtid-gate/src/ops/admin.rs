@@ -1,4 +1,5 @@
 //! The HTTP side. Endpoints:
+//! - GET /         the status page, and what belongs to it: see `page`
 //! - GET /live     200 while the process runs
 //! - GET /ready    200 when clients can be served (listening, master reachable, not stopping); else 503 and why
 //! - GET /metrics  Prometheus text
@@ -20,8 +21,11 @@ use crate::backend::{Role, Row, Server, lag_transactions};
 use crate::clients::shared::Shared;
 use crate::freshness::FleetError;
 use crate::ops::config::MOST;
+use crate::ops::feed::Feed;
 use crate::ops::fleet::{Fleet, Kept};
 use crate::ops::fleet_state::LimitChange;
+use crate::ops::look::Look;
+use crate::ops::page;
 use crate::protocol::auth;
 use axum::body::Bytes;
 use axum::extract::{ConnectInfo, Path, State};
@@ -52,7 +56,11 @@ pub async fn run(listener: TcpListener, fleet: Arc<Fleet>) -> std::io::Result<()
         .route("/servers/{name}/limits", put(set_limits))
         .route("/servers/{name}/drain", post(drain))
         .route("/servers/{name}/undrain", post(undrain))
-        .with_state(fleet);
+        .with_state(fleet.clone())
+        .merge(page::routes(Feed::start(move || {
+            let mut look = Look::begin(fleet.clone(), describe);
+            move || look.snapshot().to_string()
+        })));
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
     serve(listener, service).await
 }

@@ -33,7 +33,12 @@ pub struct Config {
     pub state: Option<PathBuf>,
     /// Capture's table stream.
     pub table_stream: Option<Address>,
-    /// Directory with the Unix sockets of servers on this host, HOST.sock each.
+    /// Where capture tells its metrics; and an applier, `*` for the number in its satellite's name.
+    pub capture_status: Option<Address>,
+    pub applier_status: Option<Address>,
+    /// What the last `make verify` found.
+    pub verify_file: Option<PathBuf>,
+    /// Directory with the Unix sockets of servers on this host, HOST.sock each; beside them what entrypoints tell, HOST.facts.
     pub sockets: Option<PathBuf>,
     pub user: String,
     /// The one thing here that can change: see `renew_password`.
@@ -111,6 +116,9 @@ impl Config {
             master,
             state: s.given("GATE_STATE").map(PathBuf::from),
             table_stream: s.address("GATE_TABLE_STREAM"),
+            capture_status: s.address("GATE_CAPTURE_STATUS"),
+            applier_status: s.address("GATE_APPLIER_STATUS"),
+            verify_file: s.given("GATE_VERIFY_FILE").map(PathBuf::from),
             sockets: s.given("GATE_SOCKETS").map(PathBuf::from),
             user: s.text("GATE_USER", "multimed_gate"),
             password: Arc::new(password),

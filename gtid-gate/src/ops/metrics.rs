@@ -3,10 +3,12 @@
 //! In: events of the other modules. Out: Prometheus text. Must never: have a label whose values clients choose.
 
 use crate::common::consistency::Level;
+use prometheus::core::Collector;
 use prometheus::{
     Encoder, Gauge, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec,
     Opts, Registry, TextEncoder,
 };
+use std::collections::BTreeMap;
 
 pub struct Metrics {
     registry: Registry,
@@ -121,6 +123,17 @@ impl Maker {
     }
 }
 
+/// The counters of one metric by the value of its label.
+pub fn by_label(counters: &IntCounterVec) -> BTreeMap<String, u64> {
+    let families = counters.collect();
+    let metrics = families.iter().flat_map(|family| family.get_metric());
+    let each = metrics.filter_map(|metric| {
+        let label = metric.get_label().first()?.value().to_owned();
+        Some((label, metric.get_counter().get_value() as u64))
+    });
+    each.collect()
+}
+
 fn by_level(counters: &IntCounterVec) -> [IntCounter; Level::NAMES.len()] {
     Level::NAMES.map(|name| counters.with_label_values(&[name]))
 }
@@ -172,6 +185,12 @@ impl Metrics {
             table_stream_seconds: m.buckets("gtid_gate_table_stream_seconds", "Time from a commit on the master until the table stream told of its tables, in seconds", STREAM_BUCKETS)?,
             registry: m.registry,
         })
+    }
+
+    /// Each consistency level and its reads.
+    pub fn levels(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counts = self.levels.iter().map(IntCounter::get);
+        Level::NAMES.into_iter().zip(counts)
     }
 
     pub fn level(&self, level: Level) -> &IntCounter {

@@ -4,10 +4,13 @@
 pub mod admin;
 pub mod cli;
 pub mod config;
+mod feed;
 pub mod fleet;
 pub mod fleet_state;
 pub mod hangup;
+mod look;
 pub mod metrics;
+mod page;
 pub mod scheduling;
 pub mod start;
 pub mod state_file;
