@@ -68,6 +68,7 @@ main() {
   # A volume outlives the process that the lock file names.
   rm -f "$socket" "$socket.lock"
   log info "event=start version=\"$(mysqld --version | sed 's/.*Ver //')\""
+  if [[ -n ${MASTER_SOCKET:-} ]]; then tell_facts "${socket%.sock}.facts" "$datadir" & fi
   exec mysqld --defaults-file="$defaults" --report-host="$(nonce)" --socket="$socket" \
     --innodb-buffer-pool-size="$pool" "$@"
 }

@@ -100,5 +100,46 @@ sized_settings() {
   }
 }
 
+# facts DATADIR: what the gate's status page shows of this container: cores, CPU time, memory without what the system may drop at once, and
+# the fill of the data's file system.
+facts() {
+  local name value group=/sys/fs/cgroup kind block blocks free left cpu='' memory='' limit='' droppable=0
+  printf 'at=%s\n' "$EPOCHSECONDS"
+  while read -r name value; do
+    if [[ $name == Cpus_allowed_list: ]]; then printf 'cores=%s\n' "$value"; fi
+  done < /proc/self/status
+  if [[ -r $group/memory.current ]]; then
+    read -r memory < "$group/memory.current"
+    read -r limit < "$group/memory.max"
+    read -r _ cpu < "$group/cpu.stat"
+  elif [[ -r $group/memory/memory.usage_in_bytes ]]; then
+    group+=/memory
+    read -r memory < "$group/memory.usage_in_bytes"
+    read -r limit < "$group/memory.limit_in_bytes"
+    read -r cpu < /sys/fs/cgroup/cpuacct/cpuacct.usage
+    cpu=$((cpu / 1000))
+  fi
+  if [[ -n $memory ]]; then
+    while read -r name value; do
+      if [[ $name == inactive_file || $name == total_inactive_file ]]; then droppable=$value; fi
+    done < "$group/memory.stat"
+    printf 'cpu_us=%s\nmemory=%s\n' "$cpu" $((memory - droppable))
+    # Nearly all that 64 bits can say: no limit.
+    [[ $limit == max ]] || ((limit > 1 << 50)) || printf 'memory_limit=%s\n' "$limit"
+  fi
+  read -r kind block blocks free left < <(stat -f -c '%T %S %b %f %a' "$1")
+  [[ $kind == tmpfs ]] || kind=disk
+  printf 'data=%s\ndata_size=%s\ndata_kind=%s\n' $(((blocks - free) * block)) $(((blocks - free + left) * block)) "$kind"
+}
+
+# tell_facts FILE DATADIR [MORE]: for ever; with what is in the file MORE. For everybody who sees the volume, whatever the umask here.
+tell_facts() {
+  umask 022
+  while :; do
+    if { facts "$2" && { [[ ! -e ${3:-} ]] || cat "$3"; }; } > "$1.new"; then mv "$1.new" "$1"; fi
+    sleep 2
+  done
+}
+
 # own DIRECTORY...: makes directories that mysqld may write to.
 own() { mkdir -p "$@" && chown mysql:mysql "$@"; }

@@ -13,6 +13,8 @@ COMPONENT=satellite
 datadir=/var/lib/mysql
 secrets=/run/secrets
 ready=/run/multimed/ready
+# Since when this satellite serves, and why it cloned itself before.
+life=/run/multimed/life
 # GTID set that the next donor must contain; the applier writes it before it shuts mysqld down.
 rebuild_request=/var/lib/multimed/rebuild
 # Where whoever shares the volume reaches this satellite without TCP.
@@ -136,7 +138,7 @@ stop() {
   log info "event=stop"
   end_mysqld
   # Nobody looks for a donor behind it.
-  rm -f "$socket" "$socket.lock"
+  rm -f "$socket" "$socket.lock" "${socket%.sock}.facts"
   exit 0
 }
 
@@ -152,6 +154,7 @@ take_request() {
   [[ -e $rebuild_request ]] || return 0
   required=$(tr -d ' \n' < "$rebuild_request")
   rm -f "$rebuild_request"
+  why="its applier asked"
   log info "event=rebuild-requested required=$required"
 }
 
@@ -166,11 +169,13 @@ serve_once() {
   }
   required=
   touch "$ready"
+  printf 'since=%s\nwhy=%s\n' "$EPOCHSECONDS" "$why" > "$life"
   log info "event=ready gtid_executed=$(local_sql 'SELECT @@global.gtid_executed' | tr -d '\n')"
   guard &
   keep_own_indexes &
   local status=0
   wait_mysqld || status=$?
+  why="mysqld ended with status $status"
   log warn "event=mysqld-ended status=$status next=wipe-and-clone"
 }
 
@@ -178,7 +183,9 @@ main() {
   check_settings
   own "$datadir" /run/mysqld /var/lib/multimed
   mkdir -p /run/multimed && chmod 0700 /run/multimed
-  required=
+  required=''
+  why="the container started"
+  if [[ -n ${SATELLITE_SOCKET:-} ]]; then tell_facts "${socket%.sock}.facts" "$datadir" "$life" & fi
   trap stop TERM INT
   while :; do
     serve_once

@@ -21,6 +21,15 @@ node_environment() { npm_packages tests/stack/clients/node "$test_state/node"; }
 # lua_formatter: stylua, which npm has as a binary, installed once.
 lua_formatter() { npm_packages tests/lib/lua-format "$test_state/lua-format"; }
 
+# browser: a Chromium without a window, for the tests of the status page; Debian's smallest where there is none.
+browser() {
+  local each
+  for each in chromium-headless-shell chromium chromium-browser google-chrome; do
+    if command -v "$each" > /dev/null; then return; fi
+  done
+  install_packages chromium-headless-shell fonts-dejavu-core
+}
+
 # npm_packages LOCK PLACE: what the package-lock.json in folder LOCK names, installed in folder PLACE.
 npm_packages() {
   need_tools node=nodejs npm=npm

@@ -38,6 +38,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 use tokio::net::TcpListener;
 use tokio::task::spawn_blocking;
 
@@ -46,6 +47,7 @@ const MOST_SHAPES: usize = 100;
 
 /// Serves until the gate ends.
 pub async fn run(listener: TcpListener, fleet: Arc<Fleet>) -> std::io::Result<()> {
+    let began = Instant::now();
     let router = Router::new()
         .route("/live", get(|| async { "live\n" }))
         .route("/ready", get(ready))
@@ -58,7 +60,7 @@ pub async fn run(listener: TcpListener, fleet: Arc<Fleet>) -> std::io::Result<()
         .route("/servers/{name}/undrain", post(undrain))
         .with_state(fleet.clone())
         .merge(page::routes(Feed::start(move || {
-            let mut look = Look::begin(fleet.clone(), describe);
+            let mut look = Look::begin(fleet.clone(), describe, began);
             move || look.snapshot().to_string()
         })));
     let service = router.into_make_service_with_connect_info::<SocketAddr>();

@@ -26,7 +26,7 @@ use polled::Polled;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use window::Window;
 
 const LAG: &str = "multimed_capture_lag_seconds";
@@ -39,6 +39,8 @@ pub struct Look {
     asked: HashMap<usize, Asked>,
     capture: Option<Polled<Samples>>,
     lag: Window,
+    /// When the gate began to answer over HTTP.
+    began: Instant,
 }
 
 /// What one server and its applier are asked.
@@ -49,7 +51,11 @@ struct Asked {
 
 impl Look {
     /// `describe` says what everybody may know of a server.
-    pub fn begin(fleet: Arc<Fleet>, describe: fn(&Server, &Shared) -> Value) -> Self {
+    pub fn begin(
+        fleet: Arc<Fleet>,
+        describe: fn(&Server, &Shared) -> Value,
+        began: Instant,
+    ) -> Self {
         let capture = fleet.shared.config.capture_status.clone();
         Self {
             fleet,
@@ -57,6 +63,7 @@ impl Look {
             asked: HashMap::new(),
             capture: capture.map(pages::ask),
             lag: Window::default(),
+            began,
         }
     }
 
@@ -65,13 +72,14 @@ impl Look {
         let servers = shared.gate.servers.all();
         self.asked
             .retain(|id, _| servers.iter().any(|s| s.id == *id));
+        let up = self.began.elapsed().as_secs();
         let servers: Vec<Value> = servers.iter().map(|s| self.server(s, &shared)).collect();
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         let mut snapshot = json!({
             "at": now.as_millis() as u64,
-            "gate": gate(&shared),
+            "gate": gate(&shared, up),
             "servers": servers,
         });
         if let Some(capture) = &self.capture {
@@ -137,7 +145,7 @@ fn applier_of(satellite: &str, pattern: &Address) -> Option<Address> {
     })
 }
 
-fn gate(shared: &Shared) -> Value {
+fn gate(shared: &Shared, up: u64) -> Value {
     let metrics = &shared.metrics;
     let levels = metrics
         .levels()
@@ -160,7 +168,7 @@ fn gate(shared: &Shared) -> Value {
         .collect();
     let more = [
         ("version", json!(env!("CARGO_PKG_VERSION"))),
-        ("life", json!(shared.metrics.password_read.get())),
+        ("up", json!(up)),
         ("sessions", json!(metrics.sessions.get())),
         ("memory", json!(metrics.memory.get())),
         ("memory_limit", json!(shared.config.memory)),
@@ -190,7 +198,6 @@ fn described(capture: &Samples, lag: &mut Window) -> Value {
         "broken_log": capture.sum("multimed_capture_broken_log_total"),
         "live_readers": capture.sum("multimed_capture_live_readers"),
         "epoch": capture.sum("multimed_capture_epoch"),
-        "retention_s": capture.sum("multimed_capture_log_retention_seconds"),
         "lag_p50_ms": ms(0.5),
         "lag_p99_ms": ms(0.99),
     })
@@ -226,10 +233,9 @@ mod tests {
         let shared = shared(settings);
         let state = FleetState::declared(&shared.config.satellites);
         let fleet = Fleet::new(shared, state, StateFile::new(None));
-        Look::begin(
-            Arc::new(fleet),
-            |server, _| json!({"name": server.name, "gtid_set": "secret"}),
-        )
+        let describe =
+            |server: &Server, _: &Shared| json!({"name": server.name, "gtid_set": "secret"});
+        Look::begin(Arc::new(fleet), describe, Instant::now())
     }
 
     #[tokio::test]
