@@ -3,7 +3,7 @@
 //!
 //! - `at` (ms since 1970), `gate`: counters and gauges; `reads_by_level`, `overloads`, `logins`, `errors` by name
 //! - `servers`: each as GET /servers has it, without its GTID set, and `mysql` (see `mysql`), `host` (see `facts`), `applier`
-//! - `capture`: counters and the lag of the last ten seconds; null if it does not answer, absent if the gate is not told where it is
+//! - `capture`: counters and the lag of the last ten seconds; null if it does not answer, absent before it could and where the gate is not told where it is
 //! - `verify`: `at` (s since 1970) and `status` of the last `make verify`
 //!
 //! In: a fleet. Out: a snapshot. Must never: wait for anybody, or show what GET /servers and /metrics would not.
@@ -83,8 +83,11 @@ impl Look {
             "servers": servers,
         });
         if let Some(capture) = &self.capture {
-            let samples = capture.fresh();
-            snapshot["capture"] = samples.map_or(Value::Null, |s| described(&s, &mut self.lag));
+            if let Some(samples) = capture.fresh() {
+                snapshot["capture"] = described(&samples, &mut self.lag);
+            } else if capture.is_silent() {
+                snapshot["capture"] = Value::Null;
+            }
         }
         let verified = shared.config.verify_file.as_deref().and_then(facts::read);
         if let Some(verified) = verified {
@@ -114,11 +117,11 @@ impl Look {
                 host.map_or(Value::Null, |facts| told(&facts)),
             );
             if let Some(applier) = &asked.applier {
-                let samples = applier.fresh();
-                known.insert(
-                    "applier".into(),
-                    samples.map_or(Value::Null, |s| applies(&s)),
-                );
+                if let Some(samples) = applier.fresh() {
+                    known.insert("applier".into(), applies(&samples));
+                } else if applier.is_silent() {
+                    known.insert("applier".into(), Value::Null);
+                }
             }
         }
         value
@@ -259,7 +262,8 @@ mod tests {
                 .iter()
                 .all(|s| s["mysql"].is_null() && s.get("gtid_set").is_none())
         );
-        assert!(snapshot["capture"].is_null() && snapshot.get("verify").is_none());
+        let absent = ["capture", "verify"].map(|name| snapshot.get(name));
+        assert_eq!(absent, [None, None], "nobody has had the time to answer");
     }
 
     #[tokio::test]

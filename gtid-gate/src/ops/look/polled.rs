@@ -16,6 +16,7 @@ type Last<T> = Arc<Mutex<Option<(Instant, Arc<T>)>>>;
 pub struct Polled<T> {
     last: Last<T>,
     task: AbortHandle,
+    began: Instant,
 }
 
 /// What the task tells.
@@ -33,7 +34,16 @@ impl<T: Send + Sync + 'static> Polled<T> {
     ) -> Self {
         let last = Last::default();
         let task = tokio::spawn(asking(Teller(last.clone()))).abort_handle();
-        Self { last, task }
+        Self {
+            last,
+            task,
+            began: Instant::now(),
+        }
+    }
+
+    /// It has had the time to answer, and has not.
+    pub fn is_silent(&self) -> bool {
+        self.fresh().is_none() && self.began.elapsed() >= FRESH
     }
 
     pub fn fresh(&self) -> Option<Arc<T>> {

@@ -317,7 +317,7 @@ function showMaster(snapshot) {
 
 function showLog(snapshot) {
   const capture = snapshot.capture, rows = [];
-  if (capture === undefined) rows.push({ kind: "none", cells: ["The gate is not told where capture is (GATE_CAPTURE_STATUS)."] });
+  if (capture === undefined) rows.push({ kind: "none", cells: ["Capture has not answered yet, or the gate is not told where it is (GATE_CAPTURE_STATUS)."] });
   else if (capture === null) rows.push({ kind: "none", cells: ["Capture does not answer."] });
   else {
     const all = total(capture.transactions), raw = total(capture.raw);
