@@ -1,12 +1,12 @@
 //! gtid-gate: see the library. Without argument it serves; as `hold-port` it binds the host's port for another (`frontend::handover`);
-//! with any other argument it asks a running one (`ops::cli`).
+//! as `classify` it says where statements would run (`ops::classify`); with any other argument it asks a running one (`ops::cli`).
 //!
 //! Exit status: 0 stopped on request or done, 1 could not start or was refused, 64 wrong settings or usage.
 #![forbid(unsafe_code)]
 
 use gtid_gate::frontend::handover;
 use gtid_gate::ops::config::Config;
-use gtid_gate::ops::{cli, start};
+use gtid_gate::ops::{classify, cli, start};
 use std::process::ExitCode;
 
 const USAGE: u8 = 64;
@@ -16,6 +16,10 @@ fn main() -> ExitCode {
     if arguments == ["hold-port"] {
         let settings = handover::Settings::read(&|name| std::env::var(name).ok());
         return settings.map_or_else(|mistakes| wrong(&mistakes), |s| start::hold_port(&s));
+    }
+    if arguments == ["classify"] {
+        let said = classify::run(std::io::stdin().lock(), std::io::stdout().lock());
+        return said.map_or_else(|error| failed(&error), |()| ExitCode::SUCCESS);
     }
     if !arguments.is_empty() {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -28,6 +32,11 @@ fn main() -> ExitCode {
         Ok(config) => start::serve(config),
         Err(mistakes) => wrong(&mistakes),
     }
+}
+
+fn failed(error: &std::io::Error) -> ExitCode {
+    eprintln!("gtid-gate: {error}");
+    ExitCode::FAILURE
 }
 
 fn wrong(settings: &[String]) -> ExitCode {

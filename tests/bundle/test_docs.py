@@ -21,6 +21,7 @@ ELSEWHERE = {
     r"make bench-(replication|gate|tpcw|changes)": "takes minutes; loadgen/tests has their parts",
     r"make prepare-tpcw": "stack/test_tpcw.py",
     r"make import FILE=dump\.sql DB=shop": "stack/test_replay_import.py",
+    r"make precheck .*": "needs another server: stack/test_precheck_server.py",
     r"make (verify|compare)": "stack/test_verify.py, which knows when no load runs",
     r"make (scale|resize) .*": "stack/test_scale.py, test_roll.py; here it would write multimed.yml",
     r"make rotate": "stack/test_rotate.py; here it would restart Kafka and what follows it under other tests",

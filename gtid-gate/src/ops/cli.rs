@@ -10,6 +10,7 @@ use std::time::Duration;
 pub const USAGE: &str =
     "usage: gtid-gate                  serve; settings come from the environment
        gtid-gate hold-port        in the host's network: bind what a gate in a container's network accepts on
+       gtid-gate classify         statements on stdin, one a line: which of them satellites may answer; asks no server
        gtid-gate health           is the running gate ready?
        gtid-gate servers          the servers as the gate sees them
        gtid-gate classes          shapes of queries: class, times on satellites, where they ran (--json: as JSON)

@@ -2,6 +2,7 @@
 //! the operator's commands.
 
 pub mod admin;
+pub mod classify;
 pub mod cli;
 pub mod config;
 mod feed;
