@@ -23,6 +23,10 @@ export BIND_ADDRESS=127.0.0.1
 export FRONT_PORT=$((${TEST_FRONT_PORT:-16033} + test_port_offset))
 export GATE_PORT=$((${TEST_GATE_PORT:-16034} + test_port_offset))
 export STATUS_PORT=$((${TEST_STATUS_PORT:-18080} + test_port_offset))
+export PROMETHEUS_PORT=$((${TEST_PROMETHEUS_PORT:-19090} + test_port_offset))
+export GRAFANA_PORT=$((${TEST_GRAFANA_PORT:-13000} + test_port_offset))
+# Only tests of Prometheus start it.
+export COMPOSE_PROFILES=''
 # A short path: a socket's takes 107 bytes at most.
 export SOCKET_DIR=/run/$COMPOSE_PROJECT_NAME
 export SATELLITES=2 SATELLITE_TMPFS=1g SATELLITE_BUFFER_POOL=128m SATELLITE_MEMORY=4g

@@ -30,7 +30,9 @@ def secret_values(stack):
 
 def test_only_front_door_gate_and_status_are_published_on_loopback(stack, config):
     published = {(service, port["host_ip"], port["target"]) for service, each in config.items() for port in each.get("ports", [])}
-    assert published == {("gate", "127.0.0.1", 8080)}
+    # Two of them only with their profile.
+    assert published == {("gate", "127.0.0.1", 8080), ("prometheus", "127.0.0.1", 9090), ("grafana", "127.0.0.1", 3000)}
+    assert "observability" in config["prometheus"]["profiles"] and config["grafana"]["profiles"]
     on_host = {service for service, each in config.items() if each.get("network_mode") == "host"}
     assert on_host == {"gate-port", "proxysql"}
     assert config["gate-port"]["environment"]["GATE_HOST_ADDRESS"] == f"127.0.0.1:{stack.gate_port}"

@@ -27,6 +27,8 @@ ELSEWHERE = {
     r"make rotate": "stack/test_rotate.py; here it would restart Kafka and what follows it under other tests",
     r"make layout": "test_layout.py; here it would replace the layout of the stack under test",
     r"docker compose up -d": "plain/test_plain.py",
+    r"COMPOSE_PROFILES=observability make up": "stack/test_observability.py starts Prometheus alone",
+    r"docker compose --profile observability up -d": "the same",
     r"sysbench loadgen/tpcw\.lua .*": "stack/test_tpcw.py",
     r"BENCH_ROUNDS=1 .*make bench-gate": "takes minutes",
     r"SATELLITE_TMPFS=5g .*make bench-tpcw": "needs a machine with 48 cores",

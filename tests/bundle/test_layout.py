@@ -139,6 +139,8 @@ def test_the_layout_is_valid_compose(layout, satellites, monkeypatch):
     assert f"satellite-{satellites + 1}" not in services
     told = (file.parent / "gate/satellites").read_text().split()
     assert told == [f"satellite-{number}:3306" for number in range(1, satellites + 1)], "what the gate is told"
+    told = (file.parent / "prometheus/appliers.yml").read_text().splitlines()
+    assert told == [f"- targets: [applier-{number}:8080]" for number in range(1, satellites + 1)], "what Prometheus is told"
 
 
 def test_every_mistake_is_reported_at_once(layout):

@@ -5,7 +5,7 @@
 # make_images: all of them, once. The gate without lto, which makes it quicker and takes minutes.
 make_images() {
   export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
-  suite images command 2400 '' bin/images
+  suite images command 2400 '' env COMPOSE_PROFILES=observability bin/images
 }
 
 # use_stack NAME: from here on, in this process.

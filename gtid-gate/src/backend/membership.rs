@@ -124,9 +124,9 @@ impl Servers {
             let lag = lag_transactions(master.as_deref(), position.as_deref());
             let age = server.lag_ms.load(Ordering::Relaxed);
             metrics
-                .lag_milliseconds
+                .lag_seconds
                 .with_label_values(&label)
-                .set(age as i64);
+                .set(age as f64 / 1000.0);
             metrics
                 .lag_transactions
                 .with_label_values(&label)

@@ -5,7 +5,7 @@
 use crate::common::consistency::Level;
 use prometheus::core::Collector;
 use prometheus::{
-    Encoder, Gauge, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec,
+    Encoder, Gauge, GaugeVec, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec,
     Opts, Registry, TextEncoder,
 };
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ pub struct Metrics {
     pub server_heavy: IntGaugeVec,
     pub server_sessions: IntGaugeVec,
     pub lag_transactions: IntGaugeVec,
-    pub lag_milliseconds: IntGaugeVec,
+    pub lag_seconds: GaugeVec,
     pub class_reads: IntCounterVec,
     pub class_elsewhere: IntCounterVec,
     pub class_errors: IntCounterVec,
@@ -100,6 +100,12 @@ impl Maker {
 
     fn gauges(&self, name: &str, help: &str) -> Result<IntGaugeVec, prometheus::Error> {
         let metric = IntGaugeVec::new(Opts::new(name, help), &["server"])?;
+        self.registry.register(Box::new(metric.clone()))?;
+        Ok(metric)
+    }
+
+    fn reals(&self, name: &str, help: &str) -> Result<GaugeVec, prometheus::Error> {
+        let metric = GaugeVec::new(Opts::new(name, help), &["server"])?;
         self.registry.register(Box::new(metric.clone()))?;
         Ok(metric)
     }
@@ -170,7 +176,7 @@ impl Metrics {
             server_heavy: m.gauges("gtid_gate_server_heavy", "Heavy queries that run on the server or wait for their turn there")?,
             server_sessions: m.gauges("gtid_gate_server_sessions", "Connections of clients' sessions to the server")?,
             lag_transactions: m.gauges("gtid_gate_lag_transactions", "Transactions of the master that the server did not have at the last look")?,
-            lag_milliseconds: m.gauges("gtid_gate_lag_milliseconds", "Age of the oldest master position that the server did not have at the last look, in milliseconds")?,
+            lag_seconds: m.reals("gtid_gate_lag_seconds", "Age of the oldest master position that the server did not have at the last look, in seconds")?,
             class_reads: m.counters("gtid_gate_class_reads_total", "Reads answered, by their class of GATE_CLASSES; none: those without a class", "class")?,
             class_elsewhere: m.counters("gtid_gate_class_elsewhere_total", "Reads of a class that went as any other read because none of its satellites could take them", "class")?,
             class_errors: m.counters("gtid_gate_class_errors_total", "Reads of a class refused because none of its satellites could take them", "class")?,
@@ -211,11 +217,11 @@ impl Metrics {
             &self.server_heavy,
             &self.server_sessions,
             &self.lag_transactions,
-            &self.lag_milliseconds,
         ];
         for gauge in gauges {
             let _ = gauge.remove_label_values(&[name]);
         }
+        let _ = self.lag_seconds.remove_label_values(&[name]);
     }
 
     pub fn text(&self) -> Result<String, prometheus::Error> {

@@ -40,6 +40,7 @@ public final class Capture {
 
     private Capture(CaptureConfig config) {
         this.config = config;
+        metrics.set(Metric.CAPTURE_RETENTION, TimeUnit.HOURS.toSeconds(config.retentionHours()));
     }
 
     /** Runs until stopped; returns the exit status. */

@@ -18,12 +18,13 @@ public final class AdminServer implements AutoCloseable {
     /** Port 0 binds any free port, see {@link #port()}. */
     public AdminServer(Address listen, Readiness readiness, Metrics metrics) throws IOException {
         server = HttpServer.create(listen.resolve(), 16);
+        metrics.observeProcess();
         threads = Executors.newFixedThreadPool(2, AdminServer::daemon);
         server.setExecutor(threads);
         server.createContext("/", x -> answer(x, 404, "not found\n"));
         server.createContext("/live", x -> answer(x, 200, "live\n"));
         server.createContext("/ready", x -> ready(x, readiness));
-        server.createContext("/metrics", x -> answer(x, 200, metrics.prometheusText()));
+        server.createContext("/metrics", x -> metrics(x, readiness, metrics));
         server.start();
     }
 
@@ -44,6 +45,11 @@ public final class AdminServer implements AutoCloseable {
         } else {
             answer(exchange, 503, "not ready: " + reason + "\n");
         }
+    }
+
+    private static void metrics(HttpExchange exchange, Readiness readiness, Metrics metrics) throws IOException {
+        metrics.set(Metric.READY, readiness.reason().isEmpty() ? 1 : 0);
+        answer(exchange, 200, metrics.prometheusText());
     }
 
     private static void answer(HttpExchange exchange, int status, String text) throws IOException {

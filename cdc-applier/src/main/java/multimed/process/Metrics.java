@@ -1,86 +1,82 @@
 package multimed.process;
 
+import io.prometheus.metrics.core.metrics.Counter;
+import io.prometheus.metrics.core.metrics.Gauge;
+import io.prometheus.metrics.core.metrics.Histogram;
+import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
+import io.prometheus.metrics.instrumentation.jvm.JvmMemoryMetrics;
+import io.prometheus.metrics.instrumentation.jvm.ProcessMetrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.DoubleAdder;
 
-/** Current values of the metrics that {@link Metric} lists. Thread safe. */
+/** Current values of the metrics that {@link Metric} lists, each from its first use on, and of the process itself. Thread safe. */
 public final class Metrics {
-    private record Series(Metric metric, String label) {}
+    /** So that percentiles read from a histogram are at most 16 % off. */
+    private static final int BUCKETS_PER_DECADE = 16;
+    private static final int DECADES = 8;
+    private static final double FIRST_BOUND_S = 1e-4;
+    private static final double[] BOUNDS_S = bounds();
 
-    private final Map<Series, DoubleAdder> counters = new ConcurrentHashMap<>();
-    private final Map<Metric, Double> gauges = new ConcurrentHashMap<>();
+    private final PrometheusRegistry registry = new PrometheusRegistry();
+    private final PrometheusTextFormatWriter writer = PrometheusTextFormatWriter.create();
+    private final Map<Metric, Counter> counters = new ConcurrentHashMap<>();
+    private final Map<Metric, Gauge> gauges = new ConcurrentHashMap<>();
     private final Map<Metric, Histogram> histograms = new ConcurrentHashMap<>();
 
+    /** Adds what the process itself takes: CPU, memory, files. */
+    void observeProcess() {
+        ProcessMetrics.builder().register(registry);
+        JvmMemoryMetrics.builder().register(registry);
+    }
+
     public void add(Metric metric, double n) {
-        add(metric, "", n);
+        counter(metric).inc(n);
     }
 
     public void add(Metric metric, String label, double n) {
-        counters.computeIfAbsent(new Series(metric, label), s -> new DoubleAdder()).add(n);
+        counter(metric).labelValues(label).inc(n);
     }
 
     public void set(Metric metric, double value) {
-        gauges.put(metric, value);
+        gauges.computeIfAbsent(metric, m -> Gauge.builder().name(m.name).help(m.help).register(registry)).set(value);
     }
 
     public void observe(Metric metric, double seconds) {
-        histograms.computeIfAbsent(metric, m -> new Histogram()).observe(seconds);
+        histograms.computeIfAbsent(metric, this::histogram).observe(Math.max(0, seconds));
     }
 
     /** Everything in Prometheus' text format, version 0.0.4. */
     String prometheusText() {
-        StringBuilder out = new StringBuilder();
-        for (Metric metric : Metric.values()) {
-            StringBuilder values = new StringBuilder();
-            print(metric, values);
-            if (values.length() > 0) {
-                out.append("# HELP ").append(metric.name).append(' ').append(metric.help).append('\n');
-                out.append("# TYPE ").append(metric.name).append(' ').append(metric.kind.name().toLowerCase()).append('\n');
-                out.append(values);
-            }
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        try {
+            writer.write(out, registry.scrape());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
-        return out.toString();
+        return out.toString(StandardCharsets.UTF_8);
     }
 
-    private void print(Metric metric, StringBuilder out) {
-        switch (metric.kind) {
-            case COUNTER -> printCounters(metric, out);
-            case GAUGE -> {
-                Double value = gauges.get(metric);
-                if (value != null) {
-                    line(metric, "", value, out);
-                }
-            }
-            case HISTOGRAM -> {
-                Histogram histogram = histograms.get(metric);
-                if (histogram != null) {
-                    histogram.print(metric.name, out);
-                }
-            }
-        }
-    }
-
-    private void printCounters(Metric metric, StringBuilder out) {
-        Map<String, Double> sorted = new TreeMap<>();
-        counters.forEach((series, adder) -> {
-            if (series.metric == metric) {
-                sorted.put(series.label, adder.sum());
-            }
+    private Counter counter(Metric metric) {
+        return counters.computeIfAbsent(metric, m -> {
+            Counter.Builder builder = Counter.builder().name(m.name).help(m.help);
+            return (m.label == null ? builder : builder.labelNames(m.label)).register(registry);
         });
-        sorted.forEach((label, value) -> line(metric, label, value, out));
     }
 
-    private static void line(Metric metric, String label, double value, StringBuilder out) {
-        out.append(metric.name);
-        if (metric.label != null) {
-            out.append('{').append(metric.label).append("=\"").append(escape(label)).append("\"}");
+    private Histogram histogram(Metric metric) {
+        return Histogram.builder().name(metric.name).help(metric.help).classicOnly().classicUpperBounds(BOUNDS_S).register(registry);
+    }
+
+    private static double[] bounds() {
+        double[] bounds = new double[DECADES * BUCKETS_PER_DECADE];
+        for (int i = 0; i < bounds.length; i++) {
+            bounds[i] = FIRST_BOUND_S * Math.pow(10, (double) i / BUCKETS_PER_DECADE);
         }
-        out.append(' ').append(value).append('\n');
-    }
-
-    private static String escape(String label) {
-        return label.replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n");
+        return bounds;
     }
 }

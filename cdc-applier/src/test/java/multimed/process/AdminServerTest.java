@@ -33,6 +33,8 @@ class AdminServerTest {
             String text = get(server, "/metrics").body();
             assertTrue(text.contains("multimed_capture_raw_total{reason=\"type\"} 2.0"), text);
             assertTrue(text.contains("multimed_capture_lag_seconds_count 1"), text);
+            assertTrue(text.contains("multimed_ready 1.0"), text);
+            assertTrue(text.contains("process_cpu_seconds_total "), text);
         }
     }
 }
