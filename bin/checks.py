@@ -233,7 +233,9 @@ def layout(facts):
     if plan is None:
         return
     status, said = plan
-    if status != 0:
+    if status is None:
+        yield warning("plan", said[-1], "The machine is busy, or a server that was asked for its sizes hangs: make plan")
+    elif status != 0:
         yield wrong(
             "plan", said[-1] if said else f"ended with {status}", "What multimed.yml says can't be had on this machine: make plan says why"
         )

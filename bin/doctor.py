@@ -185,10 +185,10 @@ def ports(found):
 
 
 def plan():
-    """(exit status, what would change)."""
+    """(exit status, what would change). A status of None: it did not answer in time."""
     status, out, errors = run("bin/plan", seconds=PLAN_S)
     if status != 0:
-        return status or 1, errors.strip().splitlines()
+        return status, errors.strip().splitlines()
     return 0, [line.strip() for line in out.rpartition("plan:\n")[2].splitlines() if line.strip()]
 
 

@@ -105,6 +105,7 @@ def test_nothing_is_wrong_with_a_healthy_stack():
     ("warning", "layout", {"layout": False}),
     ("warning", "plan", {"plan": (0, ["gate  cores 0-1 -> 2, while it runs"])}),
     ("wrong", "plan", {"plan": (64, ["no room"])}),
+    ("warning", "plan", {"plan": (None, ["no answer within 60 s"])}),
     ("wrong", "containers", {"services": ["master", "gate-port"]}),
     ("wrong", "gate", {"containers__gate": RUNS | {"status": "exited", "code": 1}}),
     ("wrong", "gate", {"containers__gate": RUNS | {"status": "paused"}}),
