@@ -125,8 +125,10 @@ mod tests {
             };
             let answering = async {
                 let (mut stream, _) = listener.accept().await.unwrap();
-                let mut asked = [0; 16];
-                stream.read_exact(&mut asked).await.unwrap();
+                let mut asked = Vec::new();
+                while !asked.ends_with(b"\r\n\r\n") {
+                    stream.read_buf(&mut asked).await.unwrap();
+                }
                 assert!(asked.starts_with(b"GET /metrics "));
                 let answer = format!("HTTP/1.1 {status}\r\nX: y\r\n\r\n{TEXT}");
                 stream.write_all(answer.as_bytes()).await.unwrap();
