@@ -417,7 +417,7 @@ def accounts(asked):
             NOTE,
             f"{len(powers)} accounts may bypass the binlog or write files: {accounts_of(powers)}",
             "what bypasses the binlog never reaches satellites, which then differ",
-            "make adopt leaves these privileges out; grant them again by hand to whom you trust with that",
+            "leave these privileges out; grant them by hand to whom you trust with that",
         )
 
 
