@@ -276,7 +276,7 @@ function showServers(snapshot) {
     has(s => s.host) && ["CPU", s => s.host ? [known(r("cpu." + s.name)) ? (r("cpu." + s.name) / 1e6).toFixed(2) : NONE, sub("cores " + s.host.cores)] : [NONE]],
     has(s => s.host) && ["Memory", s => !s.host ? [NONE] : [bytes(s.host.memory), s.host.memory_limit ? sub("of " + bytes(s.host.memory_limit)) : null, s.host.memory_limit ? bar(s.host.memory / s.host.memory_limit) : null]],
     has(s => s.host) && ["Data", s => !s.host ? [NONE] : [bytes(s.host.data), sub(`of ${bytes(s.host.data_size)} ${s.host.data_kind}`), bar(s.host.data / s.host.data_size)]],
-    ["Up", s => [s.mysql ? span(s.mysql.uptime) : NONE, s.host && s.host.why ? el("span", { class: "sub", title: s.host.why }, s.host.why) : null]],
+    ["Up", s => [s.mysql ? span(s.mysql.uptime) : NONE, s.host && s.host.why ? el("span", { class: "sub", title: s.host.why }, "cloned: " + s.host.why) : null]],
   ].filter(Boolean);
   for (const server of servers) remember("reads." + server.name, r("reads." + server.name));
   table("servers", columns.map(c => c[0]), servers.map(s => ({ cells: columns.map(c => c[1](s)) })));
@@ -325,7 +325,7 @@ function showLog(snapshot) {
     rows.push(line("commit to log, p50 / p99 of 10 s", `${millis(capture.lag_p50_ms)} / ${millis(capture.lag_p99_ms)}`));
     rows.push(line("mode", [r("log.raw") > 0 && r("log.raw") >= 0.9 * r("log.records") ? "binlog as it is" : "rows by Debezium", sub(raw ? `${number(100 * raw / all)} % raw since start: ` + Object.keys(capture.raw).join(", ") : "")]));
     rows.push(line("appliers fed directly", number(capture.live_readers)));
-    rows.push(line("clones that the log asked for", number(capture.rebuild)));
+    rows.push(line("clones that the log asked for", number(capture.rebuild || 0)));
     if (capture.broken_log) rows.push(line("broken places", el("span", { class: "bad" }, number(capture.broken_log))));
   }
   const rebuilds = snapshot.servers.flatMap(s => Object.entries(s.applier && s.applier.rebuilds || {}).map(([why, count]) => [s.name, why, count]));
