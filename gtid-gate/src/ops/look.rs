@@ -201,6 +201,7 @@ fn described(capture: &Samples, lag: &mut Window) -> Value {
         "broken_log": capture.sum("multimed_capture_broken_log_total"),
         "live_readers": capture.sum("multimed_capture_live_readers"),
         "epoch": capture.sum("multimed_capture_epoch"),
+        "retention_s": capture.sum("multimed_capture_log_retention_seconds"),
         "lag_p50_ms": ms(0.5),
         "lag_p99_ms": ms(0.99),
     })

@@ -325,6 +325,8 @@ function showLog(snapshot) {
     rows.push(line("commit to log, p50 / p99 of 10 s", `${millis(capture.lag_p50_ms)} / ${millis(capture.lag_p99_ms)}`));
     rows.push(line("mode", [r("log.raw") > 0 && r("log.raw") >= 0.9 * r("log.records") ? "binlog as it is" : "rows by Debezium", sub(raw ? `${number(100 * raw / all)} % raw since start: ` + Object.keys(capture.raw).join(", ") : "")]));
     rows.push(line("appliers fed directly", number(capture.live_readers)));
+    const behind = Math.max(0, ...snapshot.servers.filter(s => !isMaster(s)).map(s => s.lag_ms || 0)) / 1000;
+    rows.push(line("kept for", [span(capture.retention_s), sub(known(capture.retention_s) ? span(capture.retention_s - behind) + " left for who is most behind" : "")]));
     rows.push(line("clones that the log asked for", number(capture.rebuild || 0)));
     if (capture.broken_log) rows.push(line("broken places", el("span", { class: "bad" }, number(capture.broken_log))));
   }
