@@ -1,6 +1,6 @@
 //! Passwords in memory.
 
-use super::lock;
+use super::locks::lock;
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 use zeroize::Zeroize;
