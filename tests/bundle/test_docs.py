@@ -24,6 +24,7 @@ ELSEWHERE = {
     r"make precheck .*": "needs another server: stack/test_precheck_server.py",
     r"make (verify|compare)": "stack/test_verify.py, which knows when no load runs",
     r"make (scale|resize) .*": "stack/test_scale.py, test_roll.py; here it would write multimed.yml",
+    r"make logs .* FOLLOW=1": "goes on until it is ended; test_operators.py has the rest",
     r"make rotate": "stack/test_rotate.py; here it would restart Kafka and what follows it under other tests",
     r"make layout": "test_layout.py; here it would replace the layout of the stack under test",
     r"docker compose up -d": "plain/test_plain.py",
