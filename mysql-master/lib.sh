@@ -132,12 +132,15 @@ facts() {
   printf 'data=%s\ndata_size=%s\ndata_kind=%s\n' $(((blocks - free) * block)) $(((blocks - free + left) * block)) "$kind"
 }
 
-# tell_facts FILE DATADIR [MORE]: for ever; with what is in the file MORE. For everybody who sees the volume, whatever the umask here.
+# tell_facts FILE DATADIR [MORE]: for ever, while somebody looks: the gate touches the file `watched` beside FILE. With what is in the file MORE.
+# For everybody who sees the volume, whatever the umask here. While nobody looks, no process is started.
 tell_facts() {
+  local watched=${1%/*}/watched never
   umask 022
+  exec {never}<> <(:)
   while :; do
-    if { facts "$2" && { [[ ! -e ${3:-} ]] || cat "$3"; }; } > "$1.new"; then mv "$1.new" "$1"; fi
-    sleep 2
+    if [[ $watched -nt $1 ]] && { facts "$2" && { [[ ! -e ${3:-} ]] || cat "$3"; }; } > "$1.new"; then mv "$1.new" "$1"; fi
+    read -rt 1 -u "$never" || true
   done
 }
 

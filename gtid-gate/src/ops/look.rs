@@ -69,6 +69,9 @@ impl Look {
 
     pub fn snapshot(&mut self) -> Value {
         let shared = self.fleet.shared.clone();
+        if let Some(sockets) = &shared.config.sockets {
+            facts::want(sockets);
+        }
         let servers = shared.gate.servers.all();
         self.asked
             .retain(|id, _| servers.iter().any(|s| s.id == *id));

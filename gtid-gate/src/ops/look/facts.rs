@@ -10,10 +10,15 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const MOST_BYTES: u64 = 4096;
-/// They are written every two seconds.
-const FRESH_S: u64 = 10;
+/// They are written every second while somebody looks.
+const FRESH_S: u64 = 5;
 
 pub type Facts = BTreeMap<String, String>;
+
+/// Tells the entrypoints, by a file that is newer than their facts, that somebody looks. Where it can't be written, they tell nothing.
+pub fn want(sockets: &Path) {
+    let _ = std::fs::write(sockets.join("watched"), "\n");
+}
 
 pub fn read(path: &Path) -> Option<Facts> {
     let mut text = String::new();
@@ -56,5 +61,22 @@ mod tests {
         assert!(read_fresh(&path).is_none() && read(&path).is_some());
         std::fs::remove_file(&path).unwrap();
         assert!(read(&path).is_none());
+    }
+
+    #[test]
+    fn who_looks_touches_a_file_each_time_and_where_there_is_no_place_for_it_nothing_happens() {
+        let sockets =
+            std::env::temp_dir().join(format!("gtid-gate-watched-{}", std::process::id()));
+        want(&sockets);
+        std::fs::create_dir(&sockets).unwrap();
+        let touched = || std::fs::metadata(sockets.join("watched"))?.modified();
+        want(&sockets);
+        let first = touched().unwrap();
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        while touched().unwrap() == first {
+            assert!(std::time::Instant::now() < end, "it stays as it is");
+            want(&sockets);
+        }
+        std::fs::remove_dir_all(&sockets).unwrap();
     }
 }
