@@ -49,6 +49,35 @@ class Sysbench:
             raise OSError(f"sysbench {pathlib.Path(script).name} {options[-1]} failed:\n{done.stdout[-2000:]}")
 
 
+class Background:
+    """A command, sysbench as a rule, that runs on; as a context it ends with it. `take` gets each line, by a thread of its own, and says if it
+    was one of its kind; the last ones that were not are told if the command ends early."""
+
+    def __init__(self, command):
+        self._said = []
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self._process.stdout:
+            if not self.take(line):
+                self._said = [*self._said[-20:], line]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        self._process.stdout.close()
+
+    def lasts(self):
+        if self._process.poll() is not None:
+            raise OSError(f"a load has ended early:\n{''.join(self._said)}")
+
+
 class Probe:
     """A probe.lua beside one server; its lines are read as they come, by a thread of its own."""
 

@@ -3,55 +3,38 @@
 In:  lines of changes.lua. Out: statements, errors. Must never: hand out a window that is not complete.
 """
 
-import subprocess
-import threading
 import time
 
-from sysbench import HERE
+from sysbench import HERE, Background
 
 STALL_SECONDS = 120
 
 
-class Load:
-    """One sysbench at a fixed rate; as a context it ends with it."""
+class Load(Background):
+    """One sysbench at a fixed rate: statements (when due, how many ms after that answered), errors (when, message)."""
 
     def __init__(self, command, threads):
         self.statements, self.errors = [], []
-        self._said, self._told = [], dict.fromkeys(map(str, range(threads)), 0.0)
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self):
-        for line in self._process.stdout:
-            self.take(line)
+        self._told = dict.fromkeys(map(str, range(threads)), 0.0)
+        super().__init__(command)
 
     def take(self, line):
         what, *words = line.rstrip("\n").split(" ", 2)
-        if what == "s" and len(words) == 2:
+        if what not in ("s", "e", "t") or len(words) != 2:
+            return False
+        if what == "s":
             self.statements.append((float(words[0]), float(words[1])))
-        elif what == "e" and len(words) == 2:
+        elif what == "e":
             self.errors.append((float(words[0]), words[1]))
-        elif what == "t" and len(words) == 2:
-            self._told[words[0]] = float(words[1])
         else:
-            self._said = [*self._said[-20:], line]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._process.kill()
-        self._process.wait()
-        self._reader.join()
-        self._process.stdout.close()
+            self._told[words[0]] = float(words[1])
+        return True
 
     def await_told(self, until):
         """Returns when all that was due before has been answered, and told."""
         end = time.monotonic() + STALL_SECONDS
         while min(self._told.values()) < until:
-            if self._process.poll() is not None:
-                raise OSError(f"a load has ended early:\n{''.join(self._said)}")
+            self.lasts()
             if time.monotonic() > end:
                 raise OSError(f"a load has stalled for {STALL_SECONDS} s")
             time.sleep(0.05)

@@ -4,13 +4,12 @@ In:  a sysbench command that prints a line a second, the running stack. Out: fig
 Must never: take a load for running that has ended.
 """
 
-import subprocess
-import threading
 import time
 
 import figures
 from gate import timeline
 from stack import total
+from sysbench import Background
 
 SAMPLE_SECONDS = 0.5
 START_SECONDS = 20
@@ -39,29 +38,18 @@ def samples(stack, seconds):
     return found
 
 
-class Steady:
-    """A sysbench in the background; as a context it ends with it."""
+class Steady(Background):
+    """A sysbench that says what each second had."""
 
     def __init__(self, command):
-        self._lines, self._said = [], []
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        self._lines = []
+        super().__init__(command)
 
-    def _read(self):
-        for line in self._process.stdout:
-            second = timeline.second_of(line)
-            if second:
-                self._lines.append((time.monotonic(), second))
-            self._said = [*self._said[-20:], line]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._process.kill()
-        self._process.wait()
-        self._reader.join()
+    def take(self, line):
+        second = timeline.second_of(line)
+        if second:
+            self._lines.append((time.monotonic(), second))
+        return second
 
     def await_first(self):
         """Returns when its first second is over."""
@@ -71,10 +59,6 @@ class Steady:
             if time.monotonic() > end:
                 raise OSError(f"a load has not begun within {START_SECONDS} s")
             time.sleep(0.05)
-
-    def lasts(self):
-        if self._process.poll() is not None:
-            raise OSError(f"a load has ended early:\n{''.join(self._said)}")
 
     def measure(self, seconds):
         """{queries, p99}: medians of so many seconds from now on; the one in hand is not among them."""
