@@ -106,8 +106,9 @@ refresh_packages() {
   done
 }
 
-# install_packages PACKAGE...
+# install_packages PACKAGE...; with LOOK_ONLY set (make doctor), what is missing is an error.
 install_packages() {
+  [[ -z ${LOOK_ONLY:-} ]] || die "not here: $* (make up installs what is missing)"
   need_root "install $*"
   command -v apt-get > /dev/null || die "no apt-get here: install $* yourself"
   say "installing $* (Debian packages)"
