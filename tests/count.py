@@ -43,6 +43,11 @@ def junit_cases(directories, pattern="*.xml"):
             yield from ElementTree.parse(file).iter("testcase")
 
 
+def shortened(message):
+    """Its beginning, and more of its end: there a command says why it ended."""
+    return message if len(message) <= 600 else f"{message[:200]} ... {message[-400:]}"
+
+
 def count_junit(directories):
     counted, names = [0, 0, 0], []
     for case in junit_cases(directories.split(":")):
@@ -50,7 +55,7 @@ def count_junit(directories):
         skipped = case.find("skipped") is not None
         counted[1 if bad is not None else 2 if skipped else 0] += 1
         if bad is not None:
-            message = " ".join((bad.get("message") or "").split())[:200]
+            message = shortened(" ".join((bad.get("message") or "").split()))
             names.append(": ".join(filter(None, (case.get("classname"), case.get("name"), message))))
     return sum(counted) > 0 and tuple(counted), names
 

@@ -209,6 +209,7 @@ impl<C: Pooled> Server<C> {
         *lock(&self.position) = None;
         self.losses.fetch_add(1, Ordering::AcqRel);
         self.any_loss.notify_one();
+        self.times.outlive(Instant::now());
         self.pool.clear();
         lock(&self.waiters)
             .iter()

@@ -51,6 +51,8 @@ pub struct Times {
     places: Box<[Place]>,
     slowdown: Slowdown,
     began: Instant,
+    /// What was answered before is old; in milliseconds since the beginning.
+    old_until: AtomicU32,
 }
 
 #[derive(Default)]
@@ -81,11 +83,18 @@ impl Default for Times {
             places: (0..PLACES).map(|_| Place::default()).collect(),
             slowdown: Slowdown::default(),
             began: Instant::now(),
+            old_until: AtomicU32::new(0),
         }
     }
 }
 
 impl Times {
+    /// The server was lost: the next mysqld may have other cores and a cold cache, and the last answers may have come from one that
+    /// was about to end.
+    pub fn outlive(&self, now: Instant) {
+        self.old_until.store(self.since(now), Ordering::Relaxed);
+    }
+
     /// An answer took so long; `running` ran then, it among them.
     pub fn add(&self, shape: u64, took: Duration, running: usize) {
         self.add_at(shape, took, running, Instant::now());
@@ -142,9 +151,10 @@ impl Times {
 
     fn is_old(&self, place: &Place, usual: Duration, now: Instant) -> bool {
         let last = place.last.load(Ordering::Relaxed);
+        let is_outlived = (self.old_until.load(Ordering::Relaxed).wrapping_sub(last) as i32) > 0;
         let age = self.since(now).wrapping_sub(last) as i32;
         let age = Duration::from_millis(age.max(0) as u64);
-        age >= OLD_AT_LEAST.max(usual.saturating_mul(OLD_AFTER))
+        is_outlived || age >= OLD_AT_LEAST.max(usual.saturating_mul(OLD_AFTER))
     }
 
     fn place(&self, shape: u64) -> (&Place, u64) {
@@ -287,6 +297,19 @@ mod tests {
         asked.now += 2_900 * MS;
         assert!(!is_old(&asked));
         asked.now += 200 * MS;
+        assert!(is_old(&asked));
+        asked.add(7, MS, 1);
+        assert!(!is_old(&asked) && asked.expects(7, 0) < 1.5);
+    }
+
+    #[test]
+    fn what_a_server_took_before_it_was_lost_is_old_until_it_has_answered_again() {
+        let mut asked = Asked::new();
+        let is_old = |a: &Asked| a.times.known(7, a.now).unwrap().is_old;
+        (0..100).for_each(|_| asked.add(7, 4_000 * MS, 6));
+        asked.now += 10_000 * MS;
+        assert!(!is_old(&asked));
+        asked.times.outlive(asked.now);
         assert!(is_old(&asked));
         asked.add(7, MS, 1);
         assert!(!is_old(&asked) && asked.expects(7, 0) < 1.5);

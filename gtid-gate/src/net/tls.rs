@@ -83,18 +83,24 @@ fn pem(der: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A TLS acceptor from files, or with a certificate that the gate signs itself.
-pub fn acceptor(files: Option<(&Path, &Path)>) -> Result<TlsAcceptor, KeyError> {
+/// A TLS acceptor from files, or with a certificate that the gate signs itself; and when the certificate expires, in seconds since 1970.
+pub fn acceptor(files: Option<(&Path, &Path)>) -> Result<(TlsAcceptor, Option<i64>), KeyError> {
     let (chain, key) = match files {
         Some((certificate, key)) => from_files(certificate, key)?,
         None => self_signed()?,
     };
+    let expires = chain.first().and_then(|first| expiry(first));
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
         .with_single_cert(chain, key)?;
-    Ok(TlsAcceptor::from(Arc::new(config)))
+    Ok((TlsAcceptor::from(Arc::new(config)), expires))
+}
+
+fn expiry(certificate: &CertificateDer<'_>) -> Option<i64> {
+    let (_, certificate) = x509_parser::parse_x509_certificate(certificate).ok()?;
+    Some(certificate.validity().not_after.timestamp())
 }
 
 /// Towards servers: encrypted, the server's certificate not verified, as MySQL's own clients do it by default
@@ -181,7 +187,8 @@ mod tests {
 
     #[test]
     fn a_certificate_is_made_when_none_is_given() {
-        assert!(acceptor(None).is_ok());
+        let (_, expires) = acceptor(None).unwrap();
+        assert!(expires.unwrap() > 1_800_000_000, "{expires:?}");
         let missing = Path::new("/nonexistent.pem");
         assert!(acceptor(Some((missing, missing))).is_err());
     }

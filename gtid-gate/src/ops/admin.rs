@@ -26,6 +26,7 @@ use crate::ops::fleet::{Fleet, Kept};
 use crate::ops::fleet_state::LimitChange;
 use crate::ops::look::Look;
 use crate::ops::page;
+use crate::ops::readings;
 use crate::protocol::auth;
 use axum::body::Bytes;
 use axum::extract::{ConnectInfo, Path, State};
@@ -84,6 +85,7 @@ async fn ready(State(fleet): State<Arc<Fleet>>) -> (StatusCode, &'static str) {
 async fn metrics(State(fleet): State<Arc<Fleet>>) -> Response {
     let shared = &fleet.shared;
     shared.gate.servers.show(&shared.metrics);
+    readings::read(shared);
     match shared.metrics.text() {
         Ok(text) => ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),

@@ -43,6 +43,8 @@ pub struct Config {
     pub user: String,
     /// The one thing here that can change: see `renew_password`.
     pub password: Arc<Renewable>,
+    /// Where it was read from, if from a file.
+    pub password_file: Option<PathBuf>,
     /// What reads are promised where nobody chooses otherwise.
     pub policy: Policy,
     /// What users choose.
@@ -122,6 +124,7 @@ impl Config {
             sockets: s.given("GATE_SOCKETS").map(PathBuf::from),
             user: s.text("GATE_USER", "multimed_gate"),
             password: Arc::new(password),
+            password_file: s.given(&format!("{PASSWORD}_FILE")).map(PathBuf::from),
             policy: Policy {
                 level: s.level("GATE_CONSISTENCY", "strong"),
                 wait: s.millis("GATE_WAIT_MS", 100, 0),

@@ -8,7 +8,7 @@
 //!
 //! In: a fleet. Out: a snapshot. Must never: wait for anybody, or show what GET /servers and /metrics would not.
 
-mod facts;
+pub(super) mod facts;
 mod mysql;
 mod pages;
 mod polled;

@@ -4,6 +4,7 @@
 
 use crate::common::consistency::Level;
 use prometheus::core::Collector;
+use prometheus::process_collector::ProcessCollector;
 use prometheus::{
     Encoder, Gauge, GaugeVec, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge,
     IntGaugeVec, Opts, Registry, TextEncoder,
@@ -46,6 +47,15 @@ pub struct Metrics {
     pub spare_reads: IntCounter,
     pub spare_share: Gauge,
     pub password_read: Gauge,
+    /// Without labels, as each of the next ones: what is not known has no value, while a plain gauge would say 0.
+    pub password_changed: GaugeVec,
+    pub certificate_expires: GaugeVec,
+    pub verified: GaugeVec,
+    pub verify_held: GaugeVec,
+    pub data: GaugeVec,
+    pub data_size: GaugeVec,
+    pub server_memory: GaugeVec,
+    pub server_memory_limit: GaugeVec,
     pub estimate_error: Histogram,
     pub table_reads: IntCounter,
     pub table_waits: IntCounterVec,
@@ -110,6 +120,12 @@ impl Maker {
         Ok(metric)
     }
 
+    fn known(&self, name: &str, help: &str) -> Result<GaugeVec, prometheus::Error> {
+        let metric = GaugeVec::new(Opts::new(name, help), &[])?;
+        self.registry.register(Box::new(metric.clone()))?;
+        Ok(metric)
+    }
+
     fn real(&self, name: &str, help: &str) -> Result<Gauge, prometheus::Error> {
         let metric = Gauge::new(name, help)?;
         self.registry.register(Box::new(metric.clone()))?;
@@ -149,6 +165,8 @@ impl Metrics {
         let m = Maker {
             registry: Registry::new(),
         };
+        m.registry
+            .register(Box::new(ProcessCollector::for_self()))?;
         Ok(Self {
             reads: m.counters("gtid_gate_reads_total", "Reads answered, text and prepared, by the server that answered", "server")?,
             master_statements: m.counter("gtid_gate_master_statements_total", "Statements run on the master because they are not reads for satellites")?,
@@ -182,6 +200,14 @@ impl Metrics {
             class_errors: m.counters("gtid_gate_class_errors_total", "Reads of a class refused because none of its satellites could take them", "class")?,
             spare_reads: m.counter("gtid_gate_spare_reads_total", "Reads that the master answered from what it had to spare, because it did so sooner than satellites")?,
             password_read: m.real("gtid_gate_password_read_timestamp_seconds", "When the gate read its own password, in seconds since 1970: at its start or at a SIGHUP")?,
+            password_changed: m.known("gtid_gate_password_changed_timestamp_seconds", "When the file of the gate's own password was written, in seconds since 1970")?,
+            certificate_expires: m.known("gtid_gate_certificate_expires_timestamp_seconds", "When the certificate that the gate shows to clients expires, in seconds since 1970")?,
+            verified: m.known("gtid_gate_last_verify_timestamp_seconds", "When make verify ran last, in seconds since 1970")?,
+            verify_held: m.known("gtid_gate_last_verify_held", "1 if every check of the last make verify held")?,
+            data: m.reals("gtid_gate_server_data_bytes", "Bytes used in the file system that holds the server's data: tmpfs, or the disk with all that is on it")?,
+            data_size: m.reals("gtid_gate_server_data_limit_bytes", "Bytes that this file system can hold")?,
+            server_memory: m.reals("gtid_gate_server_memory_bytes", "Memory of the server's container, without what the system may drop at once, in bytes")?,
+            server_memory_limit: m.reals("gtid_gate_server_memory_limit_bytes", "Memory that the server's container may take, in bytes")?,
             spare_share: m.real("gtid_gate_spare_share", "The part of one core that reads may take from what the master has to spare")?,
             estimate_error: m.buckets("gtid_gate_estimate_error", "Time that a read took from the choice of its server on against the time expected then: their difference divided by what it took; one in sixteen is looked at", ERROR_BUCKETS)?,
             table_reads: m.counter("gtid_gate_table_reads_total", "Reads that a satellite could answer because it has all writes of their tables, though not all that they would need otherwise")?,
@@ -221,7 +247,16 @@ impl Metrics {
         for gauge in gauges {
             let _ = gauge.remove_label_values(&[name]);
         }
-        let _ = self.lag_seconds.remove_label_values(&[name]);
+        let reals = [
+            &self.lag_seconds,
+            &self.data,
+            &self.data_size,
+            &self.server_memory,
+            &self.server_memory_limit,
+        ];
+        for gauge in reals {
+            let _ = gauge.remove_label_values(&[name]);
+        }
     }
 
     pub fn text(&self) -> Result<String, prometheus::Error> {

@@ -12,6 +12,7 @@ pub mod hangup;
 mod look;
 pub mod metrics;
 mod page;
+mod readings;
 pub mod scheduling;
 pub mod start;
 pub mod state_file;

@@ -176,10 +176,15 @@ pub(crate) fn assemble(
         );
     }
     let files = config.tls_files.as_ref();
-    let tls = acceptor(files.map(|(certificate, key)| (certificate.as_path(), key.as_path())))?;
+    let (tls, expires) =
+        acceptor(files.map(|(certificate, key)| (certificate.as_path(), key.as_path())))?;
     let exchange_key = Arc::new(ExchangeKey::generate()?);
     let metrics = Arc::new(Metrics::new()?);
     metrics.password_read.set(config.password.read_at());
+    if let Some(expires) = expires {
+        let gauge = metrics.certificate_expires.with_label_values::<&str>(&[]);
+        gauge.set(expires as f64);
+    }
     let servers = Servers::new(&config);
     let master = Monitor::new(servers.master.clone(), &config, metrics.clone());
     let questions = ReadIndex::start(master);

@@ -372,7 +372,7 @@ async fn within_tls_the_password_is_handed_over_as_it_is_and_the_master_is_asked
     let flags = FLAGS | cap::SSL;
     let request = handshake::tls_request(flags, 1 << 30, 255);
     let asked = handshake::tls_request(AT_MASTER | cap::SSL, 1 << 30, 255);
-    let at_master = acceptor(None).unwrap();
+    let (at_master, _) = acceptor(None).unwrap();
     let serving = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
         let open = [

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const MOST_BYTES: u64 = 4096;
 /// They are written every second while somebody looks.
-const FRESH_S: u64 = 5;
+const FRESH: Duration = Duration::from_secs(5);
 
 pub type Facts = BTreeMap<String, String>;
 
@@ -35,12 +35,17 @@ pub fn read(path: &Path) -> Option<Facts> {
     )
 }
 
-/// Only if they were written just now, as their line `at` says.
+/// Only if they were written just now.
 pub fn read_fresh(path: &Path) -> Option<Facts> {
+    read_recent(path, FRESH)
+}
+
+/// Only if they are no older than that, as their line `at` says.
+pub fn read_recent(path: &Path, age: Duration) -> Option<Facts> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
     let facts = read(path)?;
     let at: u64 = facts.get("at")?.parse().ok()?;
-    (now.abs_diff(at) <= FRESH_S).then_some(facts)
+    (now.abs_diff(at) <= age.as_secs()).then_some(facts)
 }
 
 #[cfg(test)]

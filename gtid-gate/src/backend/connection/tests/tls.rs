@@ -8,7 +8,7 @@ const WITH_TLS: u32 = 0x0800;
 
 #[tokio::test(start_paused = true)]
 async fn over_tls_only_flags_are_said_before_and_the_password_goes_as_it_is() {
-    let (to_server, at_server) = (connector().unwrap(), acceptor(None).unwrap());
+    let (to_server, at_server) = (connector().unwrap(), acceptor(None).unwrap().0);
     let wish = Wish {
         tls: Some(&to_server),
         ..wish()

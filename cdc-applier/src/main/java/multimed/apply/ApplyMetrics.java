@@ -18,6 +18,9 @@ final class ApplyMetrics {
         this.metrics = metrics;
         this.clockMicros = clockMicros;
         metrics.set(Metric.APPLY_LAG, 0);
+        for (Divergence.Reason reason : Divergence.Reason.values()) {
+            metrics.add(Metric.APPLY_REBUILDS, label(reason), 0);
+        }
     }
 
     void part(Part part) {

@@ -1,12 +1,14 @@
 package multimed.capture;
 
 import java.io.IOException;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import multimed.capture.tables.TableStream;
 import multimed.live.LiveServer;
 import multimed.log.FatalException;
+import multimed.log.LogDisk;
 import multimed.process.Address;
 import multimed.process.AdminServer;
 import multimed.process.ExitStatus;
@@ -20,7 +22,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Entry point of {@code cdc-applier capture}. Runs epoch after epoch: any error but a fatal one ends the epoch, and the next starts
  * from the log's tail after a pause. Threads: main (binlog to log), debezium, Kafka's sender, gtid-gaps, admin,
- * table-stream and a table-subscriber for each of its subscribers, live and a live-reader for each applier that follows.
+ * log-disk, table-stream and a table-subscriber for each of its subscribers, live and a live-reader for each applier that follows.
  */
 public final class Capture {
     private static final Logger log = LoggerFactory.getLogger(Capture.class);
@@ -41,6 +43,9 @@ public final class Capture {
     private Capture(CaptureConfig config) {
         this.config = config;
         metrics.set(Metric.CAPTURE_RETENTION, TimeUnit.HOURS.toSeconds(config.retentionHours()));
+        for (Metric rare : List.of(Metric.CAPTURE_BROKEN_LOG, Metric.CAPTURE_REBUILD, Metric.CAPTURE_RECONNECTS)) {
+            metrics.add(rare, 0);
+        }
     }
 
     /** Runs until stopped; returns the exit status. */
@@ -49,8 +54,10 @@ public final class Capture {
     }
 
     private int serve() {
-        try (AdminServer admin = new AdminServer(config.listen(), readiness, metrics)) {
+        try (AdminServer admin = new AdminServer(config.listen(), readiness, metrics);
+                LogDisk disk = new LogDisk(config.log(), metrics)) {
             Runtime.getRuntime().addShutdownHook(new Thread(this::stop, "stop"));
+            disk.start();
             log.info("capture started master={} kafka={} topic={} status_port={}",
                     config.master(), config.log(), config.topic(), admin.port());
             warnOfTestSettings();

@@ -22,6 +22,8 @@ public enum Metric {
     CAPTURE_TABLE_STREAM("multimed_capture_table_stream_transactions_total", "kind",
             "transactions told to the table stream: tables, or all if they count as having written everything"),
     CAPTURE_RETENTION("multimed_capture_log_retention_seconds", null, "how long the log keeps transactions, as set"),
+    CAPTURE_LOG_DISK("multimed_capture_log_disk_bytes", null, "size of the file system that the broker keeps the log on"),
+    CAPTURE_LOG_DISK_FREE("multimed_capture_log_disk_free_bytes", null, "what is free of it for the broker"),
     CAPTURE_LIVE_READERS("multimed_capture_live_readers", null, "appliers that get records straight from capture"),
     CAPTURE_TABLE_SUBSCRIBERS("multimed_capture_table_stream_subscribers", null, "subscribers of the table stream"),
     CAPTURE_TABLE_STREAM_SLOW("multimed_capture_table_stream_slow_total", null,
