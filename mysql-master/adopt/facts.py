@@ -19,7 +19,8 @@ FROM performance_schema.events_statements_history s LEFT JOIN (
   SELECT thread_id, event_id, access_mode FROM performance_schema.events_transactions_current WHERE autocommit = 'NO'
   UNION SELECT thread_id, event_id, access_mode FROM performance_schema.events_transactions_history WHERE autocommit = 'NO') t
 ON t.thread_id = s.thread_id AND t.event_id = s.nesting_event_id AND s.nesting_event_type = 'TRANSACTION'
-WHERE s.event_name = 'statement/sql/select' AND s.thread_id <> PS_CURRENT_THREAD_ID() AND s.current_schema IS NOT NULL"""
+WHERE s.event_name = 'statement/sql/select' AND s.current_schema IS NOT NULL
+AND s.thread_id <> (SELECT thread_id FROM performance_schema.threads WHERE processlist_id = CONNECTION_ID())"""
 
 QUERIES = {
     "version": "SELECT JSON_ARRAY(@@version, @@version_comment)",
