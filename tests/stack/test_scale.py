@@ -13,13 +13,18 @@ from support.gate import operate as gate
 
 @pytest.fixture
 def up(stack):
-    """up(NAME=value…): `make up` with these settings beside the stack's own; at the end with none of them."""
+    """up(NAME=value…): `make up` with these settings beside the stack's own; at the end with none of them, if they were not the last."""
+    given = {}
 
     def run(*command, **settings):
+        if not command:
+            given.clear()
+            given.update(settings)
         return containers.run(*(command or ("bin/up",)), env={"UP_IMAGES": "keep", **settings}, timeout=600).stdout
 
     yield run
-    run()
+    if given:
+        run()
     for name in stack.satellites:
         gate("undrain", name)
     stack.await_satellites()
