@@ -238,7 +238,7 @@ impl Gate {
     }
 
     /// `master`: its answer to a question of this read, if one was asked.
-    fn need(&self, read: Request<'_>, master: Option<Arc<Position>>) -> Need {
+    pub(super) fn need(&self, read: Request<'_>, master: Option<Arc<Position>>) -> Need {
         let level = read.policy.level;
         let floors = read
             .seen

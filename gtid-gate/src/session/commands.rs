@@ -20,7 +20,7 @@ use crate::protocol::handshake::ChangeUser;
 use crate::protocol::response::Shape;
 use crate::protocol::wire::Reader;
 use crate::protocol::{bind_params, capability as cap};
-use crate::sql::{self, Ties, Understood};
+use crate::sql::{self, Class, Question, Ties, Understood};
 use bytes::BytesMut;
 use zeroize::Zeroize;
 
@@ -121,7 +121,8 @@ impl Session {
 
     pub(super) async fn understand(&mut self, text: &[u8]) -> Result<Known, Fault> {
         let understood = sql::understand_bytes(text, self.state.encoding);
-        if self.state.computed.is_empty() || is_plain_question(text, &understood) {
+        let needs_nothing = is_plain_question(text, &understood) || is_about_gate(&understood);
+        if self.state.computed.is_empty() || needs_nothing {
             return Ok(Known::of(understood)?.checked(&self.shared.config.classes)?);
         }
         self.ask_computed().await?;
@@ -248,4 +249,18 @@ impl Session {
 fn is_plain_question(text: &[u8], understood: &Understood) -> bool {
     let plain = |b: &u8| b.is_ascii_alphanumeric() || b" _()*,;".contains(b);
     understood.ties.looks_back() && text.iter().all(plain)
+}
+
+/// Whatever the session has set, the answer is the same.
+fn is_about_gate(understood: &Understood) -> bool {
+    matches!(
+        understood.class,
+        Class::Multimed(
+            Err(_)
+                | Ok(Question::Status { .. }
+                    | Question::Servers
+                    | Question::Statements { .. }
+                    | Question::LastRead)
+        )
+    )
 }

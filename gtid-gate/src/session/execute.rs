@@ -29,6 +29,9 @@ impl Session {
         known: &Known,
         mut work: Work,
     ) -> Result<(), Fault> {
+        if let Class::Multimed(asked) = &known.class {
+            return self.answer_question(asked, known.hint, &work).await;
+        }
         self.promise(known.hint);
         self.tie(known.ties);
         self.names = known.names.clone();
@@ -61,7 +64,7 @@ impl Session {
     }
 
     /// A read-only transaction may have said which tables it will read.
-    fn check_tables(&self, known: &Known, work: &Work) -> Result<(), SqlError> {
+    pub(super) fn check_tables(&self, known: &Known, work: &Work) -> Result<(), SqlError> {
         if known.listed.is_some() && !matches!(known.class, Class::Begin { .. }) {
             return Err(SqlError::gate(
                 "tables=… belongs to START TRANSACTION READ ONLY",

@@ -9,7 +9,9 @@ use crate::freshness::Told;
 use crate::protocol::error::SqlError;
 use crate::protocol::response::Shape;
 use crate::protocol::wire::{Reader, STATUS_CURSOR_EXISTS, STATUS_LAST_ROW_SENT};
+use crate::sql::Class;
 use std::sync::Arc;
+
 impl Session {
     pub(super) async fn prepare(&mut self, request: Request) -> Result<(), Fault> {
         let mut payload = self.gather(request).await?;
@@ -24,6 +26,11 @@ impl Session {
             payload,
             continued: false,
         };
+        if let Class::Multimed(asked) = &known.class {
+            let params = self.prepare_question(asked, id).await?;
+            self.statements.add(id, text, known, params, held);
+            return Ok(());
+        }
         let key = text.key;
         let mut work = Work::Prepare { request, id, key };
         if let Some(params) = self.prepare_somewhere(&known, &mut work).await? {
@@ -47,7 +54,8 @@ impl Session {
         let statement = self.statements.get(id, "mysqld_stmt_execute")?;
         let execution = statement.execution(request.payload, request.continued, named)?;
         let known = statement.known.clone();
-        if !self.state.computed.is_empty() && !known.ties.looks_back() {
+        let about_gate = matches!(known.class, Class::Multimed(_));
+        if !self.state.computed.is_empty() && !known.ties.looks_back() && !about_gate {
             self.ask_computed().await?;
         }
         let wants_cursor = execution.wants_cursor();

@@ -150,7 +150,7 @@ impl Session {
 
     /// What a read's snapshot is for: the names of a statement on its own, or what a transaction declared. Nothing: for
     /// anything.
-    fn tables<'a>(
+    pub(super) fn tables<'a>(
         &'a self,
         names: Option<&'a Names>,
         work: &'a Work,
@@ -169,7 +169,7 @@ impl Session {
     }
 
     /// What a statement or its session or user chose, else what its shape and its tables say.
-    fn class(&self, work: &Work) -> Option<ReadClass> {
+    pub(super) fn class(&self, work: &Work) -> Option<ReadClass> {
         let classes = &self.shared.config.classes;
         if classes.is_empty() {
             return None;

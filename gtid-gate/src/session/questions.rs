@@ -1,0 +1,106 @@
+//! Questions about the gate itself, which it answers: SHOW MULTIMED ….
+//!
+//! In: a question. Out: its result, in the protocol of the command. Must never: change anything of the session but what SHOW
+//! WARNINGS says after it, or need a server where the answer does not.
+
+use super::explain::EXPLAIN;
+use super::fault::Fault;
+use super::parts::Session;
+use super::work::Work;
+use crate::common::consistency::Choice;
+use crate::protocol::capability::DEPRECATE_EOF;
+use crate::protocol::charset::Encoding;
+use crate::protocol::error::SqlError;
+use crate::protocol::result_set::{Column, Form, ResultSet, Value, prepared};
+use crate::sql::{BadQuestion, Question};
+use crate::views::{self, Promised};
+
+type Asked = Result<Question, BadQuestion>;
+
+impl Session {
+    /// `hint`: what the comments of the whole statement choose.
+    pub(super) async fn answer_question(
+        &mut self,
+        asked: &Asked,
+        hint: Choice,
+        work: &Work,
+    ) -> Result<(), Fault> {
+        let question = understood(asked)?;
+        let result = ResultSet {
+            columns: columns(question),
+            rows: self.rows(question, hint).await?,
+        };
+        let form = self.form(matches!(work, Work::Execute(_)));
+        self.say(&result.packets(form)).await?;
+        self.last_status = form.status;
+        Ok(())
+    }
+
+    /// COM_STMT_PREPARE; returns how many parameters there are.
+    pub(super) async fn prepare_question(&mut self, asked: &Asked, id: u32) -> Result<u16, Fault> {
+        let question = understood(asked)?;
+        let params = match question {
+            Question::Explain(explained) => explained.params,
+            _ => 0,
+        };
+        let form = self.form(true);
+        let packets = prepared(id, params, columns(question), form);
+        self.say(&packets).await?;
+        Ok(params)
+    }
+
+    async fn rows(&mut self, question: &Question, hint: Choice) -> Result<Vec<Vec<Value>>, Fault> {
+        let shared = self.shared.clone();
+        Ok(match question {
+            Question::Status { like } => views::status(&shared, like.as_deref()),
+            Question::Servers => views::servers(&shared),
+            Question::Variables { like } => {
+                let promise = self.would_promise(hint);
+                let promised = Promised {
+                    policy: promise.policy,
+                    class: promise.class.as_ref().map(|class| class.as_str()),
+                };
+                views::variables(&shared.config, &promised, like.as_deref())
+            }
+            Question::Explain(explained) => self.explain(&explained.statement, hint).await?,
+            Question::Statements { .. } => {
+                self.may_see_statements().await?;
+                Vec::new()
+            }
+            Question::LastRead => Vec::new(),
+        })
+    }
+
+    fn form(&self, binary: bool) -> Form {
+        Form {
+            binary,
+            deprecate_eof: self.client.capabilities & DEPRECATE_EOF != 0,
+            utf8: self.state.encoding == Encoding::Utf8,
+            status: self.state.status(),
+        }
+    }
+
+    async fn say(&mut self, packets: &[Vec<u8>]) -> Result<(), Fault> {
+        for packet in packets {
+            self.client.conn.queue(packet);
+        }
+        self.client.conn.flush().await?;
+        self.state.diagnostics.answered();
+        Ok(())
+    }
+}
+
+fn understood(asked: &Asked) -> Result<&Question, SqlError> {
+    let refused = |bad: &BadQuestion| SqlError::new(1064, "42000", format!("gtid-gate: {bad}"));
+    asked.as_ref().map_err(refused)
+}
+
+fn columns(question: &Question) -> &'static [Column] {
+    match question {
+        Question::Status { .. } => views::STATUS,
+        Question::Servers => views::SERVERS,
+        Question::Variables { .. } => views::VARIABLES,
+        Question::Explain(_) => EXPLAIN,
+        Question::Statements { .. } | Question::LastRead => views::STATUS,
+    }
+}

@@ -1,0 +1,15 @@
+//! What the gate tells of itself: its servers, its counters, its settings. Over HTTP and in SQL it is the same.
+//!
+//! Must never: tell a secret, or of accounts.
+
+mod gate;
+mod like;
+mod servers;
+mod settings;
+mod status;
+
+pub use gate::gate;
+pub use like::Pattern;
+pub use servers::{SERVERS, describe, servers};
+pub use settings::{Promised, VARIABLES, variables};
+pub use status::{STATUS, status};
