@@ -7,6 +7,7 @@
 //! - carried out by: `commands` and `prepared_commands` (the protocol's), `execute` (the plan), `reads` and `satellites`, `master`,
 //!   `settings`, `kill`, `ask_diagnostics`
 //! - one command on one server: `exchange`; `work`, `execution`: what is sent; `estimate`: what was expected; `relay`, `infile`: what passes
+//! - `trace`: what is recorded of a statement, and of the last read
 //! - servers: `connections`, `held`; `seek` finds one, `sharing` gives it back, `turns`; `user`: as whom
 //! - kept for other servers: `kept_settings`, `prepared`, `names`, `long_data`
 //!
@@ -48,6 +49,7 @@ mod state;
 mod statement;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod turns;
 mod user;
 mod work;
