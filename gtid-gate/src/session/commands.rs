@@ -50,6 +50,9 @@ impl Session {
         if request.continued && !MAY_BE_LONG.contains(&command) {
             return Err(Fault::Fatal(SqlError::malformed_packet()));
         }
+        if matches!(command, COM_QUERY | COM_STMT_EXECUTE) {
+            self.trace.begin();
+        }
         match command {
             COM_QUERY => self.query(request).await,
             COM_STMT_EXECUTE => self.execute(request).await,
@@ -76,7 +79,10 @@ impl Session {
         let known = match request.is_long() {
             false => self.understand(&request.payload[text_at..]).await?,
             // It passes as it comes, to where the transaction is, else to the master.
-            true => Known::of(Understood::unclear("longer than 16 MiB"))?,
+            true => {
+                let text = &request.payload[text_at..];
+                Known::of(Understood::unclear("longer than 16 MiB", text))?
+            }
         };
         self.ask_for_own_status(&known, &mut request.payload, text_at);
         let work = Work::Query { request, text_at };

@@ -7,6 +7,7 @@ use super::plan::{self, Begin, End, InMaster, InReadOnly, Outside, Plan, Prepare
 use super::relay::Answer;
 use super::state::{Next, Tx};
 use super::statement::Known;
+use super::trace;
 use super::work::Work;
 use crate::common::consistency::Choice;
 use crate::freshness::Told;
@@ -35,8 +36,11 @@ impl Session {
         self.promise(known.hint);
         self.tie(known.ties);
         self.names = known.names.clone();
+        let plan = plan(&self.state, known, &work);
+        let why = trace::why(&self.state, known, &plan, self.leave.is_some());
+        self.trace.planned(known, why);
         self.check_tables(known, &work)?;
-        match plan(&self.state, known, &work) {
+        match plan {
             Plan::Outside(outside) => self.outside(outside, &mut work).await,
             Plan::EndThen(outside) => {
                 self.end_before_begin().await?;

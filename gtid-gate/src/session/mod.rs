@@ -8,6 +8,7 @@
 //!   `settings`, `kill`, `ask_diagnostics`
 //! - what is asked of the gate itself: `questions`, `explain`, `privileges`
 //! - one command on one server: `exchange`; `work`, `execution`: what is sent; `estimate`: what was expected; `relay`, `infile`: what passes
+//! - `trace`: what is recorded of a statement, and of the last read
 //! - servers: `connections`, `held`; `seek` finds one, `sharing` gives it back, `turns`; `user`: as whom
 //! - kept for other servers: `kept_settings`, `prepared`, `names`, `long_data`
 //!
@@ -52,6 +53,7 @@ mod state;
 mod statement;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod turns;
 mod user;
 mod work;

@@ -6,6 +6,7 @@ use super::fault::Fault;
 use super::prepared::Statements;
 use super::promise::{Chosen, Promise};
 use super::state::{State, Tx};
+use super::trace::Trace;
 use super::user::User;
 use crate::backend::{Role, Server, Turn};
 use crate::clients::login::{Account, Client};
@@ -43,6 +44,8 @@ pub(crate) struct Session {
     pub(super) ties: Ties,
     /// The names in the query in hand; nothing if it may read anything.
     pub(super) names: Option<Arc<Names>>,
+    /// What is recorded of the statement in hand.
+    pub(super) trace: Trace,
 }
 
 impl Session {
@@ -74,6 +77,7 @@ impl Session {
             expected: None,
             ties: Ties::NONE,
             names: None,
+            trace: Trace::default(),
         }
     }
 

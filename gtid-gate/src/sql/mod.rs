@@ -2,7 +2,9 @@
 
 mod class;
 mod classify;
+mod digest;
 mod functions;
+mod keywords;
 mod lex;
 mod names;
 mod parse;
@@ -18,6 +20,7 @@ mod tokens;
 
 pub use class::{ChoiceValue, Class, SetItem};
 pub use classify::{Understood, classify, understand, understand_bytes};
+pub use digest::{Digest, of_unclear};
 pub use names::{Name, Names, folded};
 pub use question::{BadQuestion, Explained, Question};
 pub use select::is_system_schema;
