@@ -8,10 +8,12 @@ use super::fault::Fault;
 use super::parts::Session;
 use super::plan::{Begin, InReadOnly, Outside, Plan, Refusal, plan};
 use super::statement::Known;
+use super::trace;
 use super::turns::patiently;
 use super::work::{Request as Command, Work};
 use crate::backend::COM_QUERY;
 use crate::common::consistency::Choice;
+use crate::common::why::Why;
 use crate::freshness::{Holds, Leave, Request, Standing};
 use crate::protocol::result_set::{Column, Value};
 use crate::sql::{Class, named_tables, understand};
@@ -23,17 +25,27 @@ pub(super) const EXPLAIN: &[Column] = &[Column::text("Item"), Column::text("Valu
 const THE_GATE: &str = "gate";
 const NOWHERE: &str = "nowhere: refused";
 
-/// Where a statement would run, and why.
+/// Where a statement would run, and why; or why nowhere.
 struct Place {
     runs_on: String,
-    why: String,
+    reason: String,
+    advice: &'static str,
 }
 
 impl Place {
-    fn new(runs_on: impl Into<String>, why: impl Into<String>) -> Self {
+    fn new(runs_on: impl Into<String>, why: Why) -> Self {
         Self {
             runs_on: runs_on.into(),
-            why: why.into(),
+            reason: why.to_string(),
+            advice: why.advice(),
+        }
+    }
+
+    fn nowhere(reason: impl Into<String>) -> Self {
+        Self {
+            runs_on: NOWHERE.to_owned(),
+            reason: reason.into(),
+            advice: "",
         }
     }
 }
@@ -75,7 +87,7 @@ impl Session {
         let opening = [BEGIN_READ_ONLY.to_owned()];
         let way = match self.check_tables(known, &work) {
             Ok(()) => self.way(known, &work, &opening),
-            Err(refusal) => Way::Known(Place::new(NOWHERE, refusal.message)),
+            Err(refusal) => Way::Known(Place::nowhere(refusal.message)),
         };
         match way {
             Way::Known(place) => Ok(Explanation {
@@ -90,93 +102,40 @@ impl Session {
 
     fn way<'a>(&self, known: &Known, work: &Work, opening: &'a [String]) -> Way<'a> {
         if matches!(known.class, Class::Multimed(_)) {
-            return Way::Known(Place::new(THE_GATE, "it answers this itself"));
+            return Way::Known(Place::new(THE_GATE, Why::Gate));
         }
-        let master = |why: &str| Place::new(self.name_of(0), why);
-        Way::Known(match plan(&self.state, known, work) {
-            Plan::Outside(Outside::Read) | Plan::EndThen(Outside::Read) => return Way::Read(&[]),
-            Plan::Begin(Begin::Snapshot) => return Way::Read(&[]),
+        let plan = plan(&self.state, known, work);
+        let why = trace::why(&self.state, known, &plan, self.leave.is_some());
+        let runs_on = match &plan {
+            Plan::Outside(Outside::Read)
+            | Plan::EndThen(Outside::Read)
+            | Plan::Begin(Begin::Snapshot) => return Way::Read(&[]),
             Plan::InReadOnly(InReadOnly::ReadFirst | InReadOnly::SavepointFirst) => {
                 return Way::Read(opening);
             }
             Plan::InReadOnly(
                 InReadOnly::Read(id) | InReadOnly::Savepoint(id) | InReadOnly::Call(id),
-            ) => Place::new(
-                self.name_of(id),
-                "the session's read-only transaction is there",
-            ),
-            Plan::Outside(outside) | Plan::EndThen(outside) => self.outside_place(&outside, known),
-            Plan::Begin(Begin::Later) => Place::new(
-                THE_GATE,
-                "it answers this itself; the transaction's first read chooses the server",
-            ),
-            Plan::Begin(Begin::OnMaster) => master(match self.tie_to_master() {
-                Some(tie) => tie,
-                None => "a transaction that may write",
-            }),
-            Plan::Kill { .. } => Place::new(THE_GATE, "connection ids are its own"),
-            Plan::End { .. } => Place::new(THE_GATE, "the transaction is not on the master"),
-            Plan::Set(_) => {
-                master("it checks the values; satellites are told before they are used")
-            }
-            Plan::Use(_) => master("it checks the schema"),
+            ) => self.name_of(*id),
             Plan::AskLastServer => {
                 let who = self.state.diagnostics.who_knows(known.ties);
-                Place::new(
-                    self.name_of(who.unwrap_or_default()),
-                    "it ran the statement that this asks about",
-                )
+                self.name_of(who.unwrap_or_default())
             }
-            Plan::InMaster(_) => master("the session's transaction is there"),
-            Plan::OpenOnMaster(_) => {
-                master("this begins the transaction there: it is no plain read")
-            }
-            Plan::BesideOnMaster { .. } => {
-                master("only the session's connection to the master can answer")
-            }
-            Plan::Refuse(refusal) => Place::new(NOWHERE, refused(&refusal)),
-        })
-    }
-
-    fn outside_place(&self, outside: &Outside, known: &Known) -> Place {
-        let why = match (outside, &known.class) {
-            (Outside::End(_), _) => return Place::new(THE_GATE, "no transaction is open"),
-            (Outside::Pin(reason), _) => {
-                format!("{reason}: the session stays there from then on")
-            }
-            (_, Class::Read) => self.tie_to_master().unwrap_or_default().to_owned(),
-            (_, Class::Write(reason)) => (*reason).to_owned(),
-            _ => "transaction control".to_owned(),
+            Plan::Kill { .. }
+            | Plan::End { .. }
+            | Plan::Begin(Begin::Later)
+            | Plan::Outside(Outside::End(_))
+            | Plan::EndThen(Outside::End(_)) => THE_GATE.to_owned(),
+            Plan::Refuse(refusal) => return Way::Known(Place::nowhere(refused(refusal))),
+            Plan::Set(_)
+            | Plan::Use(_)
+            | Plan::Begin(Begin::OnMaster)
+            | Plan::Outside(Outside::OnMaster(_) | Outside::Pin(_))
+            | Plan::EndThen(Outside::OnMaster(_) | Outside::Pin(_))
+            | Plan::InMaster(_)
+            | Plan::OpenOnMaster(_)
+            | Plan::BesideOnMaster { .. } => self.name_of(0),
         };
-        Place::new(self.name_of(0), why)
-    }
-
-    /// Why this session's reads run on the master, if they do.
-    fn tie_to_master(&self) -> Option<&'static str> {
-        let state = &self.state;
-        if let Some(reason) = state.sticky {
-            return Some(reason);
-        }
-        let ties = [
-            (
-                state.reads_differently,
-                "the session's sql_mode changes how texts are read",
-            ),
-            (
-                state.must_serialize(),
-                "the session's isolation level is SERIALIZABLE",
-            ),
-            (
-                state.in_system_schema(),
-                "the current schema is the server's own",
-            ),
-            (
-                !state.autocommit && !state.declared_read_only(),
-                "autocommit is off: the read begins a transaction that may write",
-            ),
-        ];
-        let tie = ties.into_iter().find(|(holds, _)| *holds);
-        tie.map(|(_, reason)| reason)
+        Way::Known(Place::new(runs_on, why))
     }
 
     /// Asks for leave and gives it back.
@@ -194,23 +153,10 @@ impl Session {
             excluded: &[],
         };
         let leave = patiently(&self.entry, gate.admit(request)).await?;
-        let waited = request.arrived.elapsed();
         let place = match leave {
-            Ok(Leave::Satellite { server, tables, .. }) => Place::new(
-                server.name.clone(),
-                match tables {
-                    None => format!("fresh enough after {} ms", waited.as_millis()),
-                    Some(_) => "it has what was last written to these tables".to_owned(),
-                },
-            ),
-            Ok(Leave::Master(place)) => Place::new(
-                self.name_of(0),
-                match place.is_spare() {
-                    true => "it answers sooner, from what it has to spare",
-                    false => "no satellite is fresh enough in time",
-                },
-            ),
-            Err(refusal) => Place::new(NOWHERE, refusal.message),
+            Ok(Leave::Satellite { server, why, .. }) => Place::new(server.name.clone(), why),
+            Ok(Leave::Master(place)) => Place::new(self.name_of(0), place.why()),
+            Err(refusal) => Place::nowhere(refusal.message),
         };
         let class = class.and_then(|c| self.shared.config.classes.list.get(usize::from(c.index)));
         Ok(Explanation {
@@ -228,12 +174,14 @@ impl Session {
             level,
             read_class,
         } = found;
-        let fixed: [(&str, Value); 7] = [
+        let advice = Some(place.advice).filter(|advice| !advice.is_empty());
+        let fixed: [(&str, Value); 8] = [
             ("Statement", kind(&known.class).into()),
             ("Tables", named_tables(statement).join(", ").into()),
             ("Schema", self.state.database.clone().into()),
             ("Runs_on", place.runs_on.into()),
-            ("Reason", place.why.into()),
+            ("Reason", place.reason.into()),
+            ("Advice", advice.into()),
             ("Consistency", level.into()),
             ("Class", read_class.into()),
         ];

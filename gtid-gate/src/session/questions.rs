@@ -6,7 +6,9 @@
 use super::explain::EXPLAIN;
 use super::fault::Fault;
 use super::parts::Session;
+use super::trace::LastRead;
 use super::work::Work;
+use crate::backend::Role;
 use crate::common::consistency::Choice;
 use crate::protocol::capability::DEPRECATE_EOF;
 use crate::protocol::charset::Encoding;
@@ -14,6 +16,17 @@ use crate::protocol::error::SqlError;
 use crate::protocol::result_set::{Column, Form, ResultSet, Value, prepared};
 use crate::sql::{BadQuestion, Question};
 use crate::views::{self, Promised};
+
+const LAST_READ: &[Column] = &[
+    Column::text("Server"),
+    Column::text("Role"),
+    Column::text("Incarnation"),
+    Column::text("Consistency"),
+    Column::real("Waited_ms"),
+    Column::text("Reason"),
+    Column::text("Advice"),
+    Column::text("Gtid_set"),
+];
 
 type Asked = Result<Question, BadQuestion>;
 
@@ -63,11 +76,11 @@ impl Session {
                 views::variables(&shared.config, &promised, like.as_deref())
             }
             Question::Explain(explained) => self.explain(&explained.statement, hint).await?,
-            Question::Statements { .. } => {
+            Question::Statements { limit } => {
                 self.may_see_statements().await?;
-                Vec::new()
+                views::statements(&shared, *limit)
             }
-            Question::LastRead => Vec::new(),
+            Question::LastRead => self.trace.last_read.iter().map(last_read).collect(),
         })
     }
 
@@ -101,6 +114,27 @@ fn columns(question: &Question) -> &'static [Column] {
         Question::Servers => views::SERVERS,
         Question::Variables { .. } => views::VARIABLES,
         Question::Explain(_) => EXPLAIN,
-        Question::Statements { .. } | Question::LastRead => views::STATUS,
+        Question::Statements { .. } => views::STATEMENTS,
+        Question::LastRead => LAST_READ,
     }
+}
+
+fn last_read(read: &LastRead) -> Vec<Value> {
+    let role = match read.server.role {
+        Role::Master => "master",
+        Role::Satellite => "satellite",
+    };
+    let contained = read.position.as_ref().map(|p| p.executed.to_string());
+    vec![
+        read.server.name.clone().into(),
+        role.into(),
+        Some(read.incarnation.to_string())
+            .filter(|i| !i.is_empty())
+            .into(),
+        read.level.to_string().into(),
+        (read.waited.as_secs_f64() * 1e3).into(),
+        read.why.to_string().into(),
+        views::advice(read.why),
+        contained.into(),
+    ]
 }

@@ -1,15 +1,17 @@
-//! What the gate tells of itself: its servers, its counters, its settings. Over HTTP and in SQL it is the same.
+//! What the gate tells of itself: its servers, its counters, its settings, the statements that it ran. Over HTTP and in SQL it is the same.
 //!
-//! Must never: tell a secret, or of accounts.
+//! Must never: tell a secret, or of other accounts.
 
 mod gate;
 mod like;
 mod servers;
 mod settings;
+mod statements;
 mod status;
 
 pub use gate::gate;
 pub use like::Pattern;
 pub use servers::{SERVERS, describe, servers};
 pub use settings::{Promised, VARIABLES, variables};
+pub use statements::{STATEMENTS, advice, statements};
 pub use status::{STATUS, status};

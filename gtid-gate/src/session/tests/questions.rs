@@ -154,7 +154,8 @@ async fn explaining_changes_nothing_and_says_where_and_why() {
     let standing = &read[&format!("Server {}", server.name)];
     assert!(standing.starts_with("fresh"), "{read:?}");
     let locking = explain(&mut running, "SELECT a FROM t FOR UPDATE").await;
-    assert!(locking["Reason"].contains("lock"), "{locking:?}");
+    assert_eq!(locking["Reason"], "locking read");
+    assert!(locking["Advice"].contains("FOR UPDATE"), "{locking:?}");
     let pin = explain(&mut running, "CREATE TEMPORARY TABLE x (i INT)").await;
     assert!(pin["Statement"].contains("temporary table"), "{pin:?}");
     explain(&mut running, "START TRANSACTION READ ONLY").await;
