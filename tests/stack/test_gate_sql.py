@@ -9,15 +9,16 @@ import pytest
 
 from consistency.consistency_run import go
 from support import compose as containers
+from support.stack import ADMIN
 
 STATEMENTS = (
     "SHOW MULTIMED STATUS",
     "SHOW MULTIMED SERVERS",
     "SHOW MULTIMED VARIABLES LIKE 'GATE_WAIT%'",
     "EXPLAIN MULTIMED SELECT v FROM items WHERE id = ?",
+    "SHOW MULTIMED LAST READ",
 )
-# What each answers first, and its columns.
-FIRST = ("Multimed_class_errors", "master", "GATE_WAIT_MS", "Statement")
+DIGESTS = "SHOW MULTIMED STATEMENTS LIMIT 20"
 
 
 @pytest.fixture
@@ -84,6 +85,51 @@ def test_variables_tell_settings_and_what_the_session_chose_and_no_secret(stack,
 def ask_nothing(connection, statement):
     with connection.cursor() as opened:
         opened.execute(statement)
+
+
+def test_the_last_read_is_told_with_what_its_answer_contained(stack, connection):
+    assert not ask(connection, "SHOW MULTIMED LAST READ")
+    written = stack.gtid("master")
+    ask(connection, "SELECT v FROM items WHERE id = 1")
+    (read,) = ask(connection, "SHOW MULTIMED LAST READ")
+    assert read["Server"] in stack.satellites and read["Role"] == "satellite"
+    assert read["Incarnation"] == stack.server(read["Server"])["incarnation"]
+    assert (read["Consistency"], read["Reason"]) in {("strong", "fresh"), ("strong", "fresh after a wait")}
+    assert stack.sql("master", "SELECT GTID_SUBSET(%s, %s)", (written, read["Gtid_set"])) == [(1,)]
+    assert read["Waited_ms"] >= 0
+    ask_nothing(connection, "SELECT v FROM items WHERE id = 1 FOR UPDATE")
+    assert ask(connection, "SHOW MULTIMED LAST READ") == [read]
+    ask_nothing(connection, "START TRANSACTION")
+    ask(connection, "SELECT v FROM items WHERE id = 1")
+    (read,) = ask(connection, "SHOW MULTIMED LAST READ")
+    assert (read["Server"], read["Reason"]) == ("master", "in a read-write transaction") and "READ ONLY" in read["Advice"]
+
+
+def test_statements_are_for_who_may_see_those_of_others(stack, connection, table):
+    def refused():
+        with pytest.raises(pymysql.err.MySQLError, match="PROCESS") as error:
+            ask(connection, DIGESTS)
+        return error.value.args[0] == 1227
+
+    assert refused()
+    ask_nothing(connection, "SELECT id FROM items LIMIT 2")
+    for grant in ("PROCESS ON *.*", "SELECT ON performance_schema.*"):
+        stack.sql("master", f"GRANT {grant} TO app@'%'")
+        try:
+            assert len(ask(connection, DIGESTS)) > 1
+        finally:
+            stack.sql("master", f"REVOKE {grant} FROM app@'%'")
+        assert refused()
+    assert ask(connection, "SELECT FOUND_ROWS() AS n") == [{"n": 2}]
+    ask_nothing(connection, "SELECT n FROM items WHERE v = 'secret' FOR UPDATE")
+    with contextlib.closing(stack.gate_connect(user=ADMIN, database="app")) as admin:
+        rows = {row["Digest_text"]: row for row in ask(admin, "SHOW MULTIMED STATEMENTS")}
+        locking = rows["SELECT n FROM items WHERE v = ? FOR UPDATE"]
+        assert not [text for text in rows if "secret" in text]
+        assert locking["Count"] >= 1 and locking["Errors"] == 0 and locking["Total_ms"] >= locking["Max_ms"] > 0
+        assert locking["Ran_on"].startswith("master: ") and locking["Reasons"].startswith("locking read: ")
+        assert "FOR UPDATE" in locking["Advice"]
+        assert len(ask(admin, "SHOW MULTIMED STATEMENTS LIMIT 1")) == 1
 
 
 def test_explain_says_where_and_why_and_runs_nothing(stack, connection, reads):
@@ -168,18 +214,21 @@ def test_the_master_itself_takes_it_for_a_syntax_error(stack):
 
 
 def test_prepared_in_python(stack, table):
+    firsts = {}
     with contextlib.closing(stack.gate_connect(client="connector")) as opened:
         for prepared in (True, False):
-            for statement, first in zip(STATEMENTS, FIRST, strict=True):
+            ask(opened, "SELECT v FROM items WHERE id = 1")
+            for statement in STATEMENTS:
                 parameters = (7,) if prepared and "?" in statement else None
                 rows = ask(opened, statement, parameters, prepared=prepared)
-                assert next(iter(rows[0].values())) == first
+                firsts.setdefault(statement, []).append(next(iter(rows[0].values())))
+    assert all(first == prepared for first, prepared in firsts.values()), firsts
 
 
 def java(stack):
     jars = glob.glob(f"{stack.root}/cdc-applier/target/dist/lib/mysql-connector-j-*.jar")
     url = f"jdbc:mysql://{stack.host}:{stack.gate_port}/app?useServerPrepStmts=true&allowPublicKeyRetrieval=true"
-    env = {"URL": url, "DB_USER": "app", "DB_PASSWORD": stack.password("app")}
+    env = {"URL": url, "DB_USER": ADMIN, "DB_PASSWORD": stack.password(ADMIN)}
     return ("java", "-cp", jars[0], "tests/stack/clients/Questions.java"), env
 
 
@@ -188,8 +237,8 @@ def node(stack):
         "NODE_PATH": str(stack.root / ".state/test/node/node_modules"),
         "HOST": stack.host,
         "PORT": str(stack.gate_port),
-        "DB_USER": "app",
-        "DB_PASSWORD": stack.password("app"),
+        "DB_USER": ADMIN,
+        "DB_PASSWORD": stack.password(ADMIN),
     }
     return ("node", "tests/stack/clients/node/mysql2.js", "questions"), env
 
@@ -197,19 +246,29 @@ def node(stack):
 def golang(stack):
     binary = stack.state / "questions"
     go("build", "-o", str(binary), ".", directory=stack.root / "tests/stack/clients/go")
-    return (str(binary),), {"DSN": f"app:{stack.password('app')}@tcp({stack.host}:{stack.gate_port})/app"}
+    return (str(binary),), {"DSN": f"{ADMIN}:{stack.password(ADMIN)}@tcp({stack.host}:{stack.gate_port})/app"}
 
 
 @pytest.mark.parametrize("client", [java, node, golang])
 def test_drivers_read_each_answer_in_text_and_prepared(stack, table, client):
+    """Each as an account that may ask all of it, after a read."""
     command, env = client(stack)
-    said = containers.run(*command, env={**env, "STATEMENTS": "\n".join(STATEMENTS)}).stdout
-    lines = said.splitlines()[: 2 * len(STATEMENTS)]
-    expected = [first for first in FIRST for _ in ("text", "prepared")]
-    assert [line.split("\t")[1] for line in lines] == expected, said
-    columns = [line.split("\t")[0] for line in lines]
-    assert columns[::2] == columns[1::2]
-    assert re.search(r"Server VAR\w+,.*Lag_ms (BIGINT UNSIGNED|UNSIGNED BIGINT|LONGLONG),", columns[2]), columns
+    asked = ("SELECT v FROM items WHERE id = 1", *STATEMENTS, DIGESTS)
+    said = containers.run(*command, env={**env, "STATEMENTS": "\n".join(asked)}).stdout
+    lines = [line.split("\t") for line in said.splitlines() if "\t" in line]
+    answers = dict(zip(asked, zip(lines[::2], lines[1::2], strict=True), strict=True))
+    firsts = {
+        "SHOW MULTIMED STATUS": "Multimed_fallback_rejections",
+        "SHOW MULTIMED SERVERS": "master",
+        "SHOW MULTIMED VARIABLES LIKE 'GATE_WAIT%'": "GATE_WAIT_MS",
+        "EXPLAIN MULTIMED SELECT v FROM items WHERE id = ?": "Statement",
+    }
+    for statement, ((columns, first), (columns_prepared, first_prepared)) in answers.items():
+        assert columns == columns_prepared and "null" not in (first, first_prepared), (statement, said)
+        assert statement not in firsts or first == first_prepared == firsts[statement], said
+    assert re.search(r"Server VAR\w+,.*Lag_ms (BIGINT UNSIGNED|UNSIGNED BIGINT|LONGLONG),", answers["SHOW MULTIMED SERVERS"][0][0]), said
+    assert re.search(r"P50_ms DOUBLE,", answers[DIGESTS][0][0]), said
+    assert answers["SHOW MULTIMED LAST READ"][0][1] in stack.satellites
 
 
 @pytest.mark.fault
