@@ -108,8 +108,13 @@ impl Gate {
 
     /// Leave for a read that has just arrived.
     pub async fn admit(&self, read: Request<'_>) -> Result<Leave, SqlError> {
+        self.metrics.level(read.policy.level).inc();
+        self.would_admit(read).await
+    }
+
+    /// The same for one that is not to run. It waits as that would.
+    pub async fn would_admit(&self, read: Request<'_>) -> Result<Leave, SqlError> {
         let level = read.policy.level;
-        self.metrics.level(level).inc();
         let read = self.classed(read)?;
         if self.is_broken(Broken::Freshness) || level == Level::Eventual {
             let need = Need::default();

@@ -7,6 +7,7 @@ use super::execute::BEGIN_READ_ONLY;
 use super::fault::Fault;
 use super::parts::Session;
 use super::plan::{Begin, InReadOnly, Outside, Plan, Refusal, plan};
+use super::settings::{SetPlan, set_plan};
 use super::statement::Known;
 use super::trace;
 use super::turns::patiently;
@@ -16,7 +17,7 @@ use crate::common::consistency::Choice;
 use crate::common::why::Why;
 use crate::freshness::{Holds, Leave, Request, Standing};
 use crate::protocol::result_set::{Column, Value};
-use crate::sql::{Class, named_tables, understand};
+use crate::sql::{Class, SetItem, named_tables, understand};
 use bytes::BytesMut;
 use std::time::Instant;
 
@@ -125,6 +126,7 @@ impl Session {
             | Plan::Begin(Begin::Later)
             | Plan::Outside(Outside::End(_))
             | Plan::EndThen(Outside::End(_)) => THE_GATE.to_owned(),
+            Plan::Set(items) if self.keeps_for_itself(items) => THE_GATE.to_owned(),
             Plan::Refuse(refusal) => return Way::Known(Place::nowhere(refused(refusal))),
             Plan::Set(_)
             | Plan::Use(_)
@@ -152,7 +154,7 @@ impl Session {
             class,
             excluded: &[],
         };
-        let leave = patiently(&self.entry, gate.admit(request)).await?;
+        let leave = patiently(&self.entry, gate.would_admit(request)).await?;
         let place = match leave {
             Ok(Leave::Satellite { server, why, .. }) => Place::new(server.name.clone(), why),
             Ok(Leave::Master(place)) => Place::new(self.name_of(0), place.why()),
@@ -174,14 +176,13 @@ impl Session {
             level,
             read_class,
         } = found;
-        let advice = Some(place.advice).filter(|advice| !advice.is_empty());
         let fixed: [(&str, Value); 8] = [
             ("Statement", kind(&known.class).into()),
-            ("Tables", named_tables(statement).join(", ").into()),
+            ("Tables", some(&named_tables(statement).join(", "))),
             ("Schema", self.state.database.clone().into()),
             ("Runs_on", place.runs_on.into()),
             ("Reason", place.reason.into()),
-            ("Advice", advice.into()),
+            ("Advice", some(place.advice)),
             ("Consistency", level.into()),
             ("Class", read_class.into()),
         ];
@@ -193,10 +194,21 @@ impl Session {
         fixed.into_iter().chain(standings).collect()
     }
 
+    /// A SET of which no server is told, or only when it is used.
+    fn keeps_for_itself(&self, items: &[SetItem]) -> bool {
+        let shared_by_clients = self.promise.shared_by_clients;
+        set_plan(items, &self.state, shared_by_clients) != SetPlan::OnMaster
+    }
+
     fn name_of(&self, id: usize) -> String {
         let server = self.shared.gate.servers.find(id);
         server.map_or_else(|| "a satellite that is gone".to_owned(), |s| s.name.clone())
     }
+}
+
+/// NULL for nothing.
+fn some(text: &str) -> Value {
+    Some(text).filter(|text| !text.is_empty()).into()
 }
 
 fn as_query(statement: &str) -> Work {

@@ -16,7 +16,7 @@ impl Session {
     pub(super) async fn prepare(&mut self, request: Request) -> Result<(), Fault> {
         let mut payload = self.gather(request).await?;
         let held = self.statements.hold(payload.len());
-        let held = held.map_err(SqlError::memory)?;
+        let mut held = held.map_err(SqlError::memory)?;
         let known = Arc::new(self.understand(&payload[1..]).await?);
         self.ask_for_own_status(&known, &mut payload, 1);
         let id = self.statements.new_id();
@@ -27,6 +27,8 @@ impl Session {
             continued: false,
         };
         if let Class::Multimed(asked) = &known.class {
+            // What is explained is kept beside the text.
+            held.grow(text.sql.len()).map_err(SqlError::memory)?;
             let params = self.prepare_question(asked, id).await?;
             self.statements.add(id, text, known, params, held);
             return Ok(());

@@ -159,6 +159,12 @@ async fn explaining_changes_nothing_and_says_where_and_why() {
     let pin = explain(&mut running, "CREATE TEMPORARY TABLE x (i INT)").await;
     assert!(pin["Statement"].contains("temporary table"), "{pin:?}");
     explain(&mut running, "START TRANSACTION READ ONLY").await;
+    let choice = explain(&mut running, "SET @multimed_consistency = 'strong'").await;
+    let setting = explain(&mut running, "SET sql_mode = ''").await;
+    assert_eq!(
+        (&*choice["Runs_on"], &*setting["Runs_on"]),
+        ("gate", "127.0.0.1")
+    );
     // None of that was done.
     let again = explain(&mut running, "SELECT 1").await;
     assert_eq!(again["Runs_on"], server.name);
