@@ -6,6 +6,7 @@
 //! - GET /servers  JSON list: name, role, address, state (up, draining, down), incarnation, gtid_set, load, queued, heavy, open, sessions, limits, lag, reads
 //! - GET /classes  JSON list of shapes of queries: shape, class, count, p50_ms, p95_ms (on satellites), reads (by server), text without values;
 //!   for whom changes are
+//! - GET /statements  JSON of the statements that ran: see `statements`; for whom changes are
 //! - POST /servers                {"address":"host:port"}: a satellite more
 //! - POST /servers/NAME/drain     nothing new for it; what is open there may end
 //! - POST /servers/NAME/undrain   as before
@@ -26,6 +27,7 @@ use crate::ops::fleet::{Fleet, Kept};
 use crate::ops::fleet_state::LimitChange;
 use crate::ops::look::Look;
 use crate::ops::page;
+use crate::ops::statements;
 use crate::protocol::auth;
 use axum::body::Bytes;
 use axum::extract::{ConnectInfo, Path, State};
@@ -53,6 +55,7 @@ pub async fn run(listener: TcpListener, fleet: Arc<Fleet>) -> std::io::Result<()
         .route("/ready", get(ready))
         .route("/metrics", get(metrics))
         .route("/classes", get(classes))
+        .route("/statements", get(statements))
         .route("/servers", get(servers).post(add))
         .route("/servers/{name}", delete(remove))
         .route("/servers/{name}/limits", put(set_limits))
@@ -105,6 +108,13 @@ async fn classes(State(fleet): State<Arc<Fleet>>, caller: Caller) -> Response {
     let rows = fleet.shared.gate.shapes.rows(MOST_SHAPES);
     let list = rows.iter().map(|row| shape(row, &fleet.shared)).collect();
     answer(StatusCode::OK, &Value::Array(list))
+}
+
+async fn statements(State(fleet): State<Arc<Fleet>>, caller: Caller) -> Response {
+    match refusal(&fleet.shared, &caller) {
+        Some(refusal) => refusal,
+        None => answer(StatusCode::OK, &statements::list(&fleet.shared)),
+    }
 }
 
 fn shape(row: &Row, shared: &Shared) -> Value {

@@ -15,3 +15,4 @@ mod page;
 pub mod scheduling;
 pub mod start;
 pub mod state_file;
+mod statements;
