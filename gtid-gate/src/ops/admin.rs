@@ -6,7 +6,7 @@
 //! - GET /servers  JSON list: name, role, address, state (up, draining, down), incarnation, gtid_set, load, queued, heavy, open, sessions, limits, lag, reads
 //! - GET /classes  JSON list of shapes of queries: shape, class, count, p50_ms, p95_ms (on satellites), reads (by server), text without values;
 //!   for whom changes are
-//! - GET /statements  JSON of the statements that ran: see `statements`; for whom changes are
+//! - GET /statements  JSON of the statements that took most in all, `?all`: of all that are known: see `statements`; for whom changes are
 //! - POST /servers                {"address":"host:port"}: a satellite more
 //! - POST /servers/NAME/drain     nothing new for it; what is open there may end
 //! - POST /servers/NAME/undrain   as before
@@ -30,7 +30,7 @@ use crate::ops::page;
 use crate::ops::statements;
 use crate::protocol::auth;
 use axum::body::Bytes;
-use axum::extract::{ConnectInfo, Path, State};
+use axum::extract::{ConnectInfo, Path, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
@@ -110,10 +110,19 @@ async fn classes(State(fleet): State<Arc<Fleet>>, caller: Caller) -> Response {
     answer(StatusCode::OK, &Value::Array(list))
 }
 
-async fn statements(State(fleet): State<Arc<Fleet>>, caller: Caller) -> Response {
+/// `?all`: not only those that took most.
+async fn statements(
+    State(fleet): State<Arc<Fleet>>,
+    RawQuery(query): RawQuery,
+    caller: Caller,
+) -> Response {
+    let most = match query.as_deref() {
+        Some("all") => usize::MAX,
+        _ => statements::MOST,
+    };
     match refusal(&fleet.shared, &caller) {
         Some(refusal) => refusal,
-        None => answer(StatusCode::OK, &statements::list(&fleet.shared)),
+        None => answer(StatusCode::OK, &statements::list(&fleet.shared, most)),
     }
 }
 

@@ -11,12 +11,13 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// So many are told of: those that took most in all.
-const MOST: usize = 100;
+/// Who does not ask for all is told of so many.
+pub const MOST: usize = 100;
 
-pub fn list(shared: &Shared) -> Value {
+/// Of at most so many: those that took most in all.
+pub fn list(shared: &Shared, most: usize) -> Value {
     let rows = shared.gate.statements.rows();
-    let told = rows.iter().take(MOST).map(|row| statement(row, shared));
+    let told = rows.iter().take(most).map(|row| statement(row, shared));
     json!({
         "known": rows.len(),
         "most": MOST_DIGESTS,
@@ -84,7 +85,7 @@ mod tests {
                 took: Duration::from_micros(1500),
             });
         }
-        let told = list(&shared);
+        let told = list(&shared, MOST);
         let row = &told["statements"][0];
         assert_eq!(row["text"], "SELECT a FROM t WHERE b = ? FOR UPDATE");
         assert_eq!((&told["known"], &row["total_ms"]), (&json!(1), &json!(4.5)));
