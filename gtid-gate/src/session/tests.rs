@@ -23,6 +23,7 @@ mod idle;
 mod logins;
 mod lost_servers;
 mod memory;
+mod records;
 mod service_time;
 mod status;
 mod streams;
