@@ -6,6 +6,7 @@
 //! - GET /servers  JSON list: name, role, address, state (up, draining, down), incarnation, gtid_set, load, queued, heavy, open, sessions, limits, classes, lag, reads
 //! - GET /classes  JSON list of shapes of queries: shape, class, count, p50_ms, p95_ms (on satellites), reads (by server), text without values;
 //!   for whom changes are
+//! - GET /statements  JSON of the statements that took most in all, `?all`: of all that are known: see `statements`; for whom changes are
 //! - POST /servers                {"address":"host:port"}: a satellite more
 //! - POST /servers/NAME/drain     nothing new for it; what is open there may end
 //! - POST /servers/NAME/undrain   as before
@@ -27,9 +28,9 @@ use crate::ops::fleet_state::LimitChange;
 use crate::ops::look::Look;
 use crate::ops::page;
 use crate::protocol::auth;
-use crate::views::describe;
+use crate::views::{MOST_STATEMENTS, describe, list_statements};
 use axum::body::Bytes;
-use axum::extract::{ConnectInfo, Path, State};
+use axum::extract::{ConnectInfo, Path, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
@@ -51,6 +52,7 @@ pub async fn run(listener: TcpListener, fleet: Arc<Fleet>) -> std::io::Result<()
         .route("/ready", get(ready))
         .route("/metrics", get(metrics))
         .route("/classes", get(classes))
+        .route("/statements", get(statements))
         .route("/servers", get(servers).post(add))
         .route("/servers/{name}", delete(remove))
         .route("/servers/{name}/limits", put(set_limits))
@@ -103,6 +105,22 @@ async fn classes(State(fleet): State<Arc<Fleet>>, caller: Caller) -> Response {
     let rows = fleet.shared.gate.shapes.rows(MOST_SHAPES);
     let list = rows.iter().map(|row| shape(row, &fleet.shared)).collect();
     answer(StatusCode::OK, &Value::Array(list))
+}
+
+/// `?all`: not only those that took most.
+async fn statements(
+    State(fleet): State<Arc<Fleet>>,
+    RawQuery(query): RawQuery,
+    caller: Caller,
+) -> Response {
+    let most = match query.as_deref() {
+        Some("all") => usize::MAX,
+        _ => MOST_STATEMENTS,
+    };
+    match refusal(&fleet.shared, &caller) {
+        Some(refusal) => refusal,
+        None => answer(StatusCode::OK, &list_statements(&fleet.shared, most)),
+    }
 }
 
 fn shape(row: &Row, shared: &Shared) -> Value {

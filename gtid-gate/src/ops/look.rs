@@ -2,7 +2,7 @@
 //! themselves. Counters stand as they are; the page makes rates of them. What is not known is null or not there.
 //!
 //! - `at` (ms since 1970), `gate`: counters and gauges; `reads_by_level`, `overloads`, `logins`, `errors` by name
-//! - `servers`: each as GET /servers has it, without its GTID set, and `mysql` (see `mysql`), `host` (see `facts`), `applier`
+//! - `servers`: each as GET /servers has it, without its GTID set, and `p50_ms`, `p99_ms` (of the statements of the last ten seconds), `mysql` (see `mysql`), `host` (see `facts`), `applier`
 //! - `capture`: counters and the lag of the last ten seconds; null if it does not answer, absent before it could and where the gate is not told where it is
 //! - `verify`: `at` (s since 1970) and `status` of the last `make verify`
 //!
@@ -42,6 +42,8 @@ pub struct Look {
 
 /// What one server and its applier are asked.
 struct Asked {
+    /// What statements took.
+    times: Window,
     mysql: Polled<Numbers>,
     applier: Option<Polled<Samples>>,
 }
@@ -96,6 +98,11 @@ impl Look {
         let mut value = describe(server, shared);
         if let Some(known) = value.as_object_mut() {
             known.remove("gtid_set");
+            asked.times.add(server.statement_times.buckets());
+            for (name, share) in [("p50_ms", 0.5), ("p99_ms", 0.99)] {
+                let seconds = asked.times.quantile(share);
+                known.insert(name.into(), json!(seconds.map(|s| s * 1e3)));
+            }
             known.insert("version".into(), server.version().into());
             let mysql = asked.mysql.fresh().filter(|_| server.is_live());
             known.insert("mysql".into(), json!(mysql.as_deref()));
@@ -125,6 +132,7 @@ fn ask(server: &Arc<Server>, shared: &Shared) -> Asked {
     let applier = shared.config.applier_status.as_ref();
     let applier = applier.filter(|_| server.role == Role::Satellite);
     Asked {
+        times: Window::default(),
         mysql: mysql::ask(monitor),
         applier: applier.and_then(|pattern| Some(pages::ask(applier_of(&server.name, pattern)?))),
     }

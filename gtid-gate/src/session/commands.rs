@@ -9,6 +9,7 @@ use super::long_data::COM_STMT_SEND_LONG_DATA;
 use super::parts::Session;
 use super::state::{State, Tx};
 use super::statement::Known;
+use super::trace::Trace;
 use super::user::User;
 use super::work::{Request, Work};
 use crate::backend::{COM_INIT_DB, COM_QUERY, COM_QUIT};
@@ -209,6 +210,7 @@ impl Session {
         self.state.encoding = Encoding::of_collation(self.user.charset);
         self.statements.clear();
         self.leave = None;
+        self.trace = Trace::default();
         self.begin_timeouts();
         self.say_ok().await
     }
@@ -238,6 +240,7 @@ impl Session {
         self.connections = Connections::new(account.master.take(), life);
         self.statements.clear();
         self.leave = None;
+        self.trace = Trace::default();
         let seen = std::mem::take(&mut self.state.seen);
         self.state = State::new(
             account.database.take(),

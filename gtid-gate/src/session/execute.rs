@@ -4,10 +4,10 @@ use super::declared::Declared;
 use super::fault::Fault;
 use super::parts::Session;
 use super::plan::{self, Begin, End, InMaster, InReadOnly, Outside, Plan, Prepare, Refusal, plan};
+use super::reasons;
 use super::relay::Answer;
 use super::state::{Next, Tx};
 use super::statement::Known;
-use super::trace;
 use super::work::Work;
 use crate::common::consistency::Choice;
 use crate::freshness::Told;
@@ -37,7 +37,7 @@ impl Session {
         self.tie(known.ties);
         self.names = known.names.clone();
         let plan = plan(&self.state, known, &work);
-        let why = trace::why(&self.state, known, &plan, self.leave.is_some());
+        let why = reasons::why(&self.state, known, &plan, self.leave.is_some());
         self.trace.planned(known, why);
         self.check_tables(known, &work)?;
         match plan {

@@ -7,9 +7,9 @@ use super::execute::BEGIN_READ_ONLY;
 use super::fault::Fault;
 use super::parts::Session;
 use super::plan::{Begin, InReadOnly, Outside, Plan, Refusal, plan};
+use super::reasons;
 use super::settings::{SetPlan, set_plan};
 use super::statement::Known;
-use super::trace;
 use super::turns::patiently;
 use super::work::{Request as Command, Work};
 use crate::backend::COM_QUERY;
@@ -106,7 +106,7 @@ impl Session {
             return Way::Known(Place::new(THE_GATE, Why::Gate));
         }
         let plan = plan(&self.state, known, work);
-        let why = trace::why(&self.state, known, &plan, self.leave.is_some());
+        let why = reasons::why(&self.state, known, &plan, self.leave.is_some());
         let runs_on = match &plan {
             Plan::Outside(Outside::Read)
             | Plan::EndThen(Outside::Read)
@@ -207,7 +207,7 @@ impl Session {
 }
 
 /// NULL for nothing.
-fn some(text: &str) -> Value {
+pub(super) fn some(text: &str) -> Value {
     Some(text).filter(|text| !text.is_empty()).into()
 }
 

@@ -8,7 +8,7 @@
 //!   `settings`, `kill`, `ask_diagnostics`
 //! - what is asked of the gate itself: `questions`, `explain`, `privileges`
 //! - one command on one server: `exchange`; `work`, `execution`: what is sent; `estimate`: what was expected; `relay`, `infile`: what passes
-//! - `trace`: what is recorded of a statement, and of the last read
+//! - `reasons`: why a statement goes where it goes, pure; `trace` gathers what `record` records of a statement, and of the last read
 //! - servers: `connections`, `held`; `seek` finds one, `sharing` gives it back, `turns`; `user`: as whom
 //! - kept for other servers: `kept_settings`, `prepared`, `names`, `long_data`
 //!
@@ -43,6 +43,8 @@ mod promise;
 mod questions;
 mod read_only;
 mod reads;
+mod reasons;
+mod record;
 mod relay;
 mod satellites;
 mod seek;

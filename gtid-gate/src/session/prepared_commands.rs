@@ -18,6 +18,8 @@ impl Session {
         let held = self.statements.hold(payload.len());
         let mut held = held.map_err(SqlError::memory)?;
         let known = Arc::new(self.understand(&payload[1..]).await?);
+        let digest = known.digest.text.len();
+        held.grow(digest).map_err(SqlError::memory)?;
         self.ask_for_own_status(&known, &mut payload, 1);
         let id = self.statements.new_id();
         let database = self.state.database.as_deref();

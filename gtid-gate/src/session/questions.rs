@@ -3,7 +3,7 @@
 //! In: a question. Out: its result, in the protocol of the command. Must never: change anything of the session but what SHOW
 //! WARNINGS says after it, or need a server where the answer does not.
 
-use super::explain::EXPLAIN;
+use super::explain::{EXPLAIN, some};
 use super::fault::Fault;
 use super::parts::Session;
 use super::trace::LastRead;
@@ -134,7 +134,7 @@ fn last_read(read: &LastRead) -> Vec<Value> {
         read.level.to_string().into(),
         (read.waited.as_secs_f64() * 1e3).into(),
         read.why.to_string().into(),
-        views::advice(read.why),
+        some(read.why.advice()),
         contained.into(),
     ]
 }

@@ -24,6 +24,7 @@ mod logins;
 mod lost_servers;
 mod memory;
 mod questions;
+mod records;
 mod service_time;
 mod status;
 mod streams;

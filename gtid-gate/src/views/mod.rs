@@ -2,6 +2,7 @@
 //!
 //! Must never: tell a secret, or of other accounts.
 
+mod cells;
 mod gate;
 mod like;
 mod servers;
@@ -13,5 +14,5 @@ pub use gate::gate;
 pub use like::Pattern;
 pub use servers::{SERVERS, describe, servers};
 pub use settings::{Promised, VARIABLES, variables};
-pub use statements::{STATEMENTS, advice, statements};
+pub use statements::{MOST as MOST_STATEMENTS, STATEMENTS, list as list_statements, statements};
 pub use status::{STATUS, status};

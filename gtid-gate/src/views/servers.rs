@@ -2,9 +2,10 @@
 //!
 //! In: a server. Out: what everybody may know of it, as JSON, and the same as rows. Must never: wait for anybody.
 
+use super::cells::row;
 use crate::backend::{Role, Server, lag_transactions};
 use crate::clients::shared::Shared;
-use crate::protocol::result_set::{Column, Kind, Value as Cell};
+use crate::protocol::result_set::{Column, Value as Cell};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 
@@ -80,29 +81,10 @@ pub fn describe(server: &Server, shared: &Shared) -> Value {
 
 /// The master first.
 pub fn servers(shared: &Shared) -> Vec<Vec<Cell>> {
-    let row = |description: Value| {
-        let found = FOUND_AT.map(|at| description.pointer(at).cloned().unwrap_or_default());
-        let cells = SERVERS.iter().zip(found);
-        cells
-            .map(|(column, value)| cell(column.kind, value))
-            .collect()
-    };
     let all = shared.gate.servers.all();
-    all.iter().map(|s| row(describe(s, shared))).collect()
-}
-
-fn cell(kind: Kind, value: Value) -> Cell {
-    match (kind, value) {
-        (_, Value::Null) => Cell::Null,
-        (Kind::Count, value) => value.as_u64().into(),
-        (Kind::Real, value) => value.as_f64().into(),
-        (Kind::Text, Value::Bool(on)) => if on { "yes" } else { "no" }.into(),
-        (Kind::Text, Value::Array(list)) => {
-            let texts: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
-            texts.join(",").into()
-        }
-        (Kind::Text, value) => value.as_str().map(str::to_owned).into(),
-    }
+    all.iter()
+        .map(|server| row(SERVERS, &describe(server, shared), &FOUND_AT, []))
+        .collect()
 }
 
 #[cfg(test)]

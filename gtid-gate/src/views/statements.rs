@@ -1,13 +1,22 @@
-//! SHOW MULTIMED STATEMENTS: the statements that the gate has run, by digest.
-//!
-//! In: the gate's table of them. Out: rows; those that took most in all first. Must never: show a value of a statement.
+//! The statements that the gate has run, as JSON and as rows:
+//! - `known`, `most`: how many digests are known, and how many can be
+//! - `statements`: of each `digest` (16 hex digits), `text` without values, `count`, `errors`, `total_ms`, `p50_ms`, `p99_ms`, `max_ms`,
+//!   `waited_ms` (until a server was chosen that is fresh enough), `servers` by name (`gate`: no server), and `why`: each `reason` with its
+//!   `count`, whether it is one of the master's (`on_master`), and what to change (`advice`, empty where there is nothing)
 
-use crate::backend::StatementRow;
+use super::cells::row;
+use crate::backend::{MOST_DIGESTS, StatementRow};
 use crate::clients::shared::Shared;
 use crate::common::why::Why;
-use crate::protocol::result_set::{Column, Value};
+use crate::protocol::result_set::{Column, Value as Cell};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// Who does not ask for all over HTTP is told of so many.
+pub const MOST: usize = 100;
+
+/// Columns of SHOW MULTIMED STATEMENTS.
 pub const STATEMENTS: &[Column] = &[
     Column::text("Digest"),
     Column::text("Digest_text"),
@@ -23,55 +32,98 @@ pub const STATEMENTS: &[Column] = &[
     Column::text("Advice"),
 ];
 
-pub fn statements(shared: &Shared, limit: Option<u64>) -> Vec<Vec<Value>> {
+/// Where the description has what the first columns show.
+const FOUND_AT: [&str; 9] = [
+    "/digest",
+    "/text",
+    "/count",
+    "/errors",
+    "/total_ms",
+    "/p50_ms",
+    "/p99_ms",
+    "/max_ms",
+    "/waited_ms",
+];
+
+/// Of at most so many: those that took most in all.
+pub fn list(shared: &Shared, most: usize) -> Value {
+    let rows = shared.gate.statements.rows();
+    let told = rows.iter().take(most).map(|row| statement(row, shared));
+    json!({
+        "known": rows.len(),
+        "most": MOST_DIGESTS,
+        "statements": told.collect::<Vec<_>>(),
+    })
+}
+
+/// The same as rows.
+pub fn statements(shared: &Shared, limit: Option<u64>) -> Vec<Vec<Cell>> {
     let most = limit.map_or(usize::MAX, |limit| {
         usize::try_from(limit).unwrap_or(usize::MAX)
     });
     let rows = shared.gate.statements.rows();
-    rows.iter().take(most).map(|r| row(r, shared)).collect()
+    let told = rows.iter().take(most).map(|row| statement(row, shared));
+    told.map(|told| cells(&told)).collect()
 }
 
-/// Nothing where there is nothing to change.
-pub fn advice(why: Why) -> Value {
-    Some(why.advice()).filter(|text| !text.is_empty()).into()
-}
-
-fn row(row: &StatementRow, shared: &Shared) -> Vec<Value> {
-    let name = |id: &Option<usize>| match id {
-        None => "gate".to_owned(),
-        Some(id) => match shared.gate.servers.find(*id) {
-            Some(server) => server.name.clone(),
-            None => "removed".to_owned(),
-        },
-    };
-    // What most of those on the master are there for.
-    let on_master = row.why.iter().find(|(why, _)| why.is_on_master());
-    vec![
-        format!("{:016x}", row.digest).into(),
-        row.text.to_string().into(),
-        row.count.into(),
-        row.errors.into(),
-        millis(row.total),
-        millis(row.p50),
-        millis(row.p99),
-        millis(row.max),
-        millis(row.waited),
-        counted(row.servers.iter().map(|(id, count)| (name(id), *count))),
-        counted(row.why.iter().map(|(why, count)| (why.to_string(), *count))),
-        on_master.map_or(Value::Null, |(why, _)| advice(*why)),
-    ]
+fn cells(told: &Value) -> Vec<Cell> {
+    let servers = told["servers"].as_object().into_iter().flatten();
+    let why = told["why"].as_array().into_iter().flatten();
+    let on_master = why.clone().find(|why| why["on_master"] == true);
+    let last = [
+        counted(servers.map(|(name, count)| (name.as_str(), count))),
+        counted(why.map(|why| (why["reason"].as_str().unwrap_or_default(), &why["count"]))),
+        // Of what most of those on the master are there for.
+        on_master.map_or(Value::Null, |why| why["advice"].clone()),
+    ];
+    row(STATEMENTS, told, &FOUND_AT, last)
 }
 
 /// `a: 5, b: 1`
-fn counted(kinds: impl Iterator<Item = (String, u64)>) -> Value {
+fn counted<'a>(kinds: impl Iterator<Item = (&'a str, &'a Value)>) -> Value {
     let each: Vec<String> = kinds
         .map(|(kind, count)| format!("{kind}: {count}"))
         .collect();
     each.join(", ").into()
 }
 
-fn millis(time: Duration) -> Value {
-    (time.as_secs_f64() * 1e3).into()
+fn statement(row: &StatementRow, shared: &Shared) -> Value {
+    let name = |id: Option<usize>| match id.map(|id| shared.gate.servers.find(id)) {
+        None => "gate".to_owned(),
+        Some(Some(server)) => server.name.clone(),
+        Some(None) => "others".to_owned(),
+    };
+    let mut servers = BTreeMap::<String, u64>::new();
+    for (id, count) in &row.servers {
+        *servers.entry(name(*id)).or_default() += count;
+    }
+    json!({
+        "digest": format!("{:016x}", row.digest),
+        "text": &*row.text,
+        "count": row.count,
+        "errors": row.errors,
+        "total_ms": millis(row.total),
+        "p50_ms": millis(row.p50),
+        "p99_ms": millis(row.p99),
+        "max_ms": millis(row.max),
+        "waited_ms": millis(row.waited),
+        "servers": servers,
+        "why": row.why.iter().map(reason).collect::<Vec<_>>(),
+    })
+}
+
+fn reason((why, count): &(Why, u64)) -> Value {
+    json!({
+        "reason": why.to_string(),
+        "count": count,
+        "on_master": why.is_on_master(),
+        "advice": why.advice(),
+    })
+}
+
+/// To the microsecond.
+fn millis(time: Duration) -> f64 {
+    time.as_micros() as f64 / 1e3
 }
 
 #[cfg(test)]
@@ -82,7 +134,32 @@ mod tests {
     use crate::test_support::shared;
 
     #[tokio::test]
-    async fn a_statement_says_where_it_ran_and_what_to_change() {
+    async fn a_statement_is_told_with_where_it_ran_and_what_to_change() {
+        let shared = shared(&[]);
+        let digest = understand("SELECT a FROM t WHERE b = 7 FOR UPDATE").digest;
+        for server in [Some(0), Some(99), None] {
+            shared.gate.statements.add(&Ended {
+                digest: &digest,
+                server,
+                why: Why::Statement("locking read"),
+                failed: false,
+                waited: Duration::ZERO,
+                took: Duration::from_micros(1500),
+            });
+        }
+        let told = list(&shared, MOST);
+        let row = &told["statements"][0];
+        assert_eq!(row["text"], "SELECT a FROM t WHERE b = ? FOR UPDATE");
+        assert_eq!((&told["known"], &row["total_ms"]), (&json!(1), &json!(4.5)));
+        let master = &shared.gate.servers.master.name;
+        assert_eq!(row["servers"], json!({master: 1, "others": 1, "gate": 1}));
+        assert_eq!(row["why"][0]["reason"], "locking read");
+        assert_eq!(row["why"][0]["on_master"], true);
+        assert_ne!(row["why"][0]["advice"], "");
+    }
+
+    #[tokio::test]
+    async fn rows_say_where_statements_ran_and_what_to_change() {
         let shared = shared(&[]);
         for (sql, server, why) in [
             ("SELECT a FROM t WHERE b = 5", Some(0), Why::AutocommitOff),
@@ -107,14 +184,14 @@ mod tests {
         };
         let satellite = shared.gate.servers.satellites()[0].name.clone();
         let master = shared.gate.servers.master.name.clone();
-        let ran_on = format!("{satellite}: 2, {master}: 1");
+        let ran_on = format!("{master}: 1, {satellite}: 2");
         assert_eq!((at(0, "Count"), at(0, "Total_ms")), (3.into(), 6.0.into()));
         assert_eq!(at(0, "Ran_on"), ran_on.into());
         assert_eq!(at(0, "Reasons"), "fresh: 2, autocommit is off: 1".into());
         assert_eq!(at(0, "Advice"), Why::AutocommitOff.advice().into());
         assert_eq!(
             (at(1, "Ran_on"), at(1, "Advice")),
-            ("gate: 1".into(), Value::Null)
+            ("gate: 1".into(), Cell::Null)
         );
         assert_eq!(statements(&shared, Some(1)).len(), 1);
         assert!(statements(&shared, Some(0)).is_empty());
