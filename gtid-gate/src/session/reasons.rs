@@ -80,6 +80,8 @@ mod tests {
     use crate::session::work::{Request, Work};
     use crate::sql::understand;
 
+    type Change = fn(&mut State);
+
     fn why_of(sql: &str, change: impl FnOnce(&mut State)) -> Why {
         let mut state = State::new(None, Encoding::Utf8);
         change(&mut state);
@@ -101,7 +103,7 @@ mod tests {
     #[test]
     fn each_way_to_the_master_has_its_reason() {
         let read = "SELECT a FROM t";
-        let cases: [(&str, fn(&mut State), Why); 16] = [
+        let cases: [(&str, Change, Why); 16] = [
             (read, |s| s.autocommit = false, Why::AutocommitOff),
             (read, |s| s.tx = Tx::OnMaster, Why::ReadWriteTransaction),
             (read, |s| s.sticky = Some("LOCK"), Why::Pinned("LOCK")),
