@@ -96,7 +96,7 @@ def test_prepared_statements_share_the_digest_of_their_text(stack, table):
 def test_errors_are_counted_of_servers_and_of_the_gate(session):
     cursor = session()
     for _ in range(2):
-        with pytest.raises(pymysql.err.ProgrammingError):
+        with pytest.raises(pymysql.err.OperationalError, match="no_such_column"):
             cursor.execute("SELECT no_such_column AS tag_error FROM items")
     cursor.execute("START TRANSACTION READ ONLY")
     cursor.execute("SELECT 1 FROM items WHERE id = 1")
@@ -132,7 +132,7 @@ def test_thousands_of_shapes_take_a_bounded_table_and_what_is_used_stays(session
 
 def test_the_histogram_has_each_server_and_level(stack, session):
     cursor = session()
-    cursor.execute("SELECT v FROM items WHERE id = 1 /* multimed: eventual */")
+    cursor.execute("SELECT v FROM items WHERE id = 1 /* multimed: consistency=eventual */")
     cursor.execute("SET autocommit = 1")
     cursor.execute("START TRANSACTION READ ONLY")
     text = stack.page("gate", "/metrics")[1]

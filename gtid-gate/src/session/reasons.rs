@@ -80,8 +80,7 @@ mod tests {
     use crate::session::work::{Request, Work};
     use crate::sql::understand;
 
-    /// A statement, what the session has done before, the reason.
-    type Case = (&'static str, fn(&mut State), Why);
+    type Change = fn(&mut State);
 
     fn why_of(sql: &str, change: impl FnOnce(&mut State)) -> Why {
         let mut state = State::new(None, Encoding::Utf8);
@@ -104,7 +103,7 @@ mod tests {
     #[test]
     fn each_way_to_the_master_has_its_reason() {
         let read = "SELECT a FROM t";
-        let cases: [Case; 16] = [
+        let cases: [(&str, Change, Why); 16] = [
             (read, |s| s.autocommit = false, Why::AutocommitOff),
             (read, |s| s.tx = Tx::OnMaster, Why::ReadWriteTransaction),
             (read, |s| s.sticky = Some("LOCK"), Why::Pinned("LOCK")),
