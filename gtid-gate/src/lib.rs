@@ -11,6 +11,7 @@
 //! - `backend`: the servers, connections to them, how much of each may be used
 //! - `freshness`: which server may answer a read, and the wait for it
 //! - `clients`: login, passwords that were accepted, who is connected
+//! - `views`: what the gate tells of itself
 //! - `session`: one client from login to its end
 //! - `frontend`: where clients come in
 //! - `ops`: start and stop, HTTP, an operator's commands
@@ -27,6 +28,7 @@ pub mod ops;
 pub mod protocol;
 pub mod session;
 pub mod sql;
+pub mod views;
 
 #[cfg(test)]
 mod test_support;

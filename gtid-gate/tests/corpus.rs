@@ -71,6 +71,8 @@ fn name(class: &Class) -> String {
             let id = id.map_or("own".to_owned(), |id| id.to_string());
             format!("kill{query} {id}")
         }
+        Class::Multimed(Ok(_)) => "multimed".into(),
+        Class::Multimed(Err(_)) => "multimed?".into(),
         Class::Set(items) => format!(
             "set {}",
             items.iter().map(item_name).collect::<Vec<_>>().join("; ")

@@ -21,6 +21,7 @@ const ORDER: &[&str] = &[
     "backend",
     "freshness",
     "clients",
+    "views",
     "session",
     "frontend",
     "ops",

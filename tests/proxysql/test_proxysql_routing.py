@@ -74,6 +74,15 @@ def test_reads_that_need_the_master_reach_it(session, statement):
     assert one(session, statement) == "master"
 
 
+@pytest.mark.parametrize("statement", ["/* x */ SHOW MULTIMED STATUS", "explain multimed SELECT @a FROM whoami FOR UPDATE"])
+def test_questions_about_the_gate_tie_the_session_to_nothing(session, statement):
+    """A MySQL stands for the gate here, and takes them for syntax errors."""
+    with pytest.raises(pymysql.err.MySQLError) as refused:
+        run(session, statement)
+    assert refused.value.args[0] == 1064
+    assert one(session, READ) == "gate" and one(session, f"{READ} FOR UPDATE") == "master"
+
+
 def test_writes_reach_the_master_alone(session, servers):
     master, gate = servers
     run(

@@ -97,7 +97,7 @@ def test_a_browser_shows_the_servers_at_two_widths_and_in_the_dark(stack, table)
             assert (max(map(int, back[4:-1].split(","))) < 64) == dark, back
             (SCREENSHOTS / f"page-{width}.png").write_bytes(browser.screenshot())
         # A token that is missing is no mistake of the page.
-        mistakes = [c for c in browser.complaints() if "/classes" not in c.get("entry", {}).get("url", "")]
+        mistakes = [c for c in browser.complaints() if "/statements" not in c.get("entry", {}).get("url", "")]
         assert not mistakes, mistakes
 
 
@@ -107,7 +107,8 @@ def test_what_comes_from_outside_is_text_on_the_page(stack):
         browser.open(stack.status_url, 1280)
         wait_for(lambda: browser.run(SERVERS), 20, "the servers on the page")
         browser.run(
-            """showStatements([{text: "<img src=x onerror=document.title='taken'>", class: "<b>", count: 1, p50_ms: 1, p95_ms: 1, reads: {"<i>": 1}}])"""
+            """showStatements([{text: "<img src=x onerror=document.title='taken'>", count: 1, errors: 0, p50_ms: 1, p99_ms: 1,
+                servers: {"<i>": 1}, why: [{reason: "<b>", count: 1, on_master: true, advice: "<b>"}]}])"""
         )
         assert browser.run("document.querySelector('#statements img, #statements b, #statements i')") is None
         assert "<img src=x" in browser.run("document.getElementById('statements').innerText")

@@ -12,6 +12,7 @@ use crate::common::classes::ClassSet;
 use crate::common::lock;
 use crate::gtid::GtidSet;
 use crate::ops::config::{Address, Limits, RunningLimit};
+use crate::ops::metrics::StatementTimes;
 use prometheus::IntCounter;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -61,6 +62,8 @@ pub struct Server<C: Pooled> {
     pub bound: ClassSet,
     /// Reads answered, once there are any.
     pub reads: OnceLock<IntCounter>,
+    /// What statements took that it ran.
+    pub statement_times: StatementTimes,
     /// Where the server's Unix socket would be, if it is on this host.
     pub socket: Option<PathBuf>,
     position: Mutex<Option<Arc<Position>>>,
@@ -120,6 +123,7 @@ impl<C: Pooled> Server<C> {
             address,
             bound: ClassSet::default(),
             reads: OnceLock::new(),
+            statement_times: StatementTimes::default(),
             socket: None,
             position: Mutex::new(None),
             version: Mutex::new(UNKNOWN_VERSION.to_owned()),

@@ -10,6 +10,7 @@ use crate::net::tls::ExchangeKey;
 use crate::ops::config::Config;
 use crate::ops::metrics::Metrics;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::sync::{Semaphore, watch};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
@@ -19,6 +20,8 @@ pub async fn told_to_stop(mut draining: watch::Receiver<bool>) {
 }
 
 pub struct Shared {
+    /// When the gate began.
+    pub began: Instant,
     pub config: Config,
     pub gate: Gate,
     pub metrics: Arc<Metrics>,

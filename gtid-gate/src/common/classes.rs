@@ -111,6 +111,13 @@ impl Classes {
         self.list.is_empty()
     }
 
+    /// The names of a set's classes.
+    pub fn names(&self, set: ClassSet) -> Vec<&str> {
+        let named = self.list.iter().enumerate();
+        let named = named.filter(|(at, _)| set.0 & 1 << at != 0);
+        named.map(|(_, class)| class.name.as_str()).collect()
+    }
+
     /// Whether a choice may name it: a class, or none.
     pub fn knows(&self, name: &ClassName) -> bool {
         name.as_str() == NONE || self.named(name).is_some()

@@ -291,6 +291,25 @@ impl Level {
     }
 }
 
+impl fmt::Display for AfterWait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Master => "master",
+            Self::Error => "error",
+        })
+    }
+}
+
+impl fmt::Display for MasterReads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Spare => "spare",
+            Self::Fallback => "fallback",
+            Self::Never => "never",
+        })
+    }
+}
+
 impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -6,5 +6,6 @@ mod locks;
 pub mod memory;
 pub mod secret;
 pub mod signals;
+pub mod why;
 
 pub use locks::lock;

@@ -12,10 +12,11 @@ use super::master_leave::MasterLeave;
 use super::read_index::ReadIndex;
 use super::requirement::{Candidate, Floor, Least, Need};
 use super::table_writes::{TableNames, TableWrites};
-use crate::backend::{Incarnation, Position, Role, Running, Server, Servers, Shapes, Weights};
+use crate::backend::{Position, Role, Running, Server, Servers, Shapes, Statements, Weights};
 use crate::common::classes::ReadClass;
 use crate::common::consistency::{Level, Policy};
 use crate::common::lock;
+use crate::common::why::Why;
 use crate::ops::config::{Broken, Config};
 use crate::ops::metrics::Metrics;
 use crate::protocol::error::SqlError;
@@ -49,7 +50,8 @@ pub struct Request<'a> {
 pub enum Leave {
     Satellite {
         server: Arc<Server>,
-        incarnation: Incarnation,
+        /// Of the incarnation that may be read from.
+        position: Arc<Position>,
         running: Running,
         /// What the session saw before is there, too.
         covers: bool,
@@ -57,6 +59,7 @@ pub enum Leave {
         expected: f64,
         /// Only what wrote the tables of this catalog's is there, not all.
         tables: Option<Arc<Catalog>>,
+        why: Why,
     },
     Master(MasterLeave),
 }
@@ -68,6 +71,7 @@ pub struct Gate {
     pub table_writes: Arc<TableWrites>,
     pub weights: Weights,
     pub shapes: Shapes,
+    pub statements: Statements,
     pub classes: ClassCounts,
     /// How long a session that changes to the master waits until the master shows what the session saw.
     pub(super) patience: Duration,
@@ -91,6 +95,7 @@ impl Gate {
             table_writes: Arc::new(TableWrites::new(config.broken)),
             weights: Weights::new(config.heavy_from),
             shapes: Shapes::default(),
+            statements: Statements::default(),
             classes: ClassCounts::new(config.classes.clone(), &metrics),
             patience: config.policy.wait + config.fallback_queue,
             fallback_places: Arc::new(Semaphore::new(config.fallback_limit)),
@@ -103,8 +108,13 @@ impl Gate {
 
     /// Leave for a read that has just arrived.
     pub async fn admit(&self, read: Request<'_>) -> Result<Leave, SqlError> {
+        self.metrics.level(read.policy.level).inc();
+        self.would_admit(read).await
+    }
+
+    /// The same for one that is not to run. It waits as that would.
+    pub async fn would_admit(&self, read: Request<'_>) -> Result<Leave, SqlError> {
         let level = read.policy.level;
-        self.metrics.level(level).inc();
         let read = self.classed(read)?;
         if self.is_broken(Broken::Freshness) || level == Level::Eventual {
             let need = Need::default();
@@ -238,7 +248,7 @@ impl Gate {
     }
 
     /// `master`: its answer to a question of this read, if one was asked.
-    fn need(&self, read: Request<'_>, master: Option<Arc<Position>>) -> Need {
+    pub(super) fn need(&self, read: Request<'_>, master: Option<Arc<Position>>) -> Need {
         let level = read.policy.level;
         let floors = read
             .seen
@@ -358,11 +368,12 @@ impl Gate {
         }
         Some(Leave::Satellite {
             server: Arc::clone(server),
-            incarnation: position.incarnation.clone(),
+            position: position.clone(),
             running: server.start_running(read.heavy, chosen.price.answer),
             covers: of_tables.is_none_or(|t| t.covers(server.id, position)),
             expected: chosen.price.seconds,
             tables: of_tables.map(|t| t.catalog.clone()),
+            why: of_tables.map_or(Why::Fresh, |_| Why::Tables),
         })
     }
 }

@@ -3,12 +3,14 @@
 use super::spare::Spare;
 use crate::backend::Running;
 use crate::common::lock;
+use crate::common::why::Why;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::OwnedSemaphorePermit;
 
 pub struct MasterLeave {
     kind: Kind,
+    why: Why,
     _running: Running,
 }
 
@@ -23,8 +25,9 @@ enum Kind {
 }
 
 impl MasterLeave {
-    pub fn fallback(place: OwnedSemaphorePermit, running: Running) -> Self {
+    pub fn fallback(place: OwnedSemaphorePermit, running: Running, why: Why) -> Self {
         Self {
+            why,
             kind: Kind::Fallback { _place: place },
             _running: running,
         }
@@ -39,9 +42,14 @@ impl MasterLeave {
         let taken = lock(spare).take(Instant::now());
         let spare = spare.clone();
         taken.then(|| Self {
+            why: Why::MasterSooner,
             kind: Kind::Spare { spare, expected },
             _running: running(),
         })
+    }
+
+    pub fn why(&self) -> Why {
+        self.why
     }
 
     /// Whether a satellite could answer instead.

@@ -12,6 +12,7 @@ use super::table_writes::Answer;
 use crate::backend::Role;
 use crate::common::consistency::Level;
 use crate::common::lock;
+use crate::common::why::Why;
 use crate::gtid::GtidSet;
 use crate::ops::config::Broken;
 use crate::protocol::error::SqlError;
@@ -21,12 +22,22 @@ use std::time::{Duration, Instant};
 const QUESTION: Duration = Duration::from_micros(300);
 
 impl Gate {
+    /// There is no satellite to read from, or none was fresh in time.
     pub(super) async fn fall_back(&self, read: Request<'_>) -> Result<Leave, SqlError> {
-        self.place_on_master(read).await.map(Leave::Master)
+        let why = match (self.has_live(read), read.class) {
+            (true, _) => Why::NotFreshInTime,
+            (false, None) => Why::NoSatellite,
+            (false, Some(_)) => Why::NoSatelliteOfClass,
+        };
+        self.place_on_master(read, why).await.map(Leave::Master)
     }
 
     /// A place on the master, queued for if all are taken.
-    pub async fn place_on_master(&self, read: Request<'_>) -> Result<MasterLeave, SqlError> {
+    pub async fn place_on_master(
+        &self,
+        read: Request<'_>,
+        why: Why,
+    ) -> Result<MasterLeave, SqlError> {
         let queued = tokio::time::timeout(
             self.fallback_queue,
             self.fallback_places.clone().acquire_owned(),
@@ -40,7 +51,7 @@ impl Gate {
         self.metrics.fallbacks.inc();
         self.before_master(read.seen, read.policy.level).await?;
         let running = self.servers.master.start_running(false, 0.0);
-        Ok(MasterLeave::fallback(place, running))
+        Ok(MasterLeave::fallback(place, running, why))
     }
 
     /// A satellite can show a transaction an instant before the master's own engine does: a session that changes from

@@ -8,10 +8,21 @@ use super::estimate::can_succeed;
 use super::price::is_worth_waiting;
 use super::requirement::Need;
 use crate::backend::{Server, Waiter, Waiting};
+use crate::common::why::Why;
 use crate::protocol::error::SqlError;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::Notify;
+
+/// Where a read goes by its tables, that says more than that it waited.
+fn waited(mut leave: Leave) -> Leave {
+    if let Leave::Satellite { why, .. } = &mut leave
+        && *why == Why::Fresh
+    {
+        *why = Why::Waited;
+    }
+    leave
+}
 
 impl Gate {
     pub(super) async fn wait_then_pick(
@@ -91,7 +102,7 @@ impl Gate {
         self.metrics
             .wait_seconds
             .observe(now.elapsed().as_secs_f64());
-        self.pick(need, read)
+        self.pick(need, read).map(waited)
     }
 
     fn wait_at(&self, server: &Arc<Server>, need: &Need) -> (Waiting, Arc<Notify>) {
@@ -112,7 +123,7 @@ impl Gate {
         let may_fall_back = read.policy.falls_back();
         let leave = loop {
             self.register(&mut waiting, need, read, &woken);
-            if let Some(leave) = self.pick(need, read) {
+            if let Some(leave) = self.pick(need, read).map(waited) {
                 if let Leave::Satellite { server, .. } = &leave {
                     server.delay.add(started.elapsed());
                 }

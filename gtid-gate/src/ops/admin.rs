@@ -3,9 +3,10 @@
 //! - GET /live     200 while the process runs
 //! - GET /ready    200 when clients can be served (listening, master reachable, not stopping); else 503 and why
 //! - GET /metrics  Prometheus text
-//! - GET /servers  JSON list: name, role, address, state (up, draining, down), incarnation, gtid_set, load, queued, heavy, open, sessions, limits, lag, reads
+//! - GET /servers  JSON list: name, role, address, state (up, draining, down), incarnation, gtid_set, load, queued, heavy, open, sessions, limits, classes, lag, reads
 //! - GET /classes  JSON list of shapes of queries: shape, class, count, p50_ms, p95_ms (on satellites), reads (by server), text without values;
 //!   for whom changes are
+//! - GET /statements  JSON of the statements that took most in all, `?all`: of all that are known: see `statements`; for whom changes are
 //! - POST /servers                {"address":"host:port"}: a satellite more
 //! - POST /servers/NAME/drain     nothing new for it; what is open there may end
 //! - POST /servers/NAME/undrain   as before
@@ -17,7 +18,7 @@
 //! Who changes something must come from this host or bring the token (`Authorization: Bearer …`), and be no web page.
 //! Must never: let anybody else change anything.
 
-use crate::backend::{Role, Row, Server, lag_transactions};
+use crate::backend::{Row, Server};
 use crate::clients::shared::Shared;
 use crate::freshness::FleetError;
 use crate::ops::config::MOST;
@@ -28,8 +29,9 @@ use crate::ops::look::Look;
 use crate::ops::page;
 use crate::ops::readings;
 use crate::protocol::auth;
+use crate::views::{MOST_STATEMENTS, describe, list_statements};
 use axum::body::Bytes;
-use axum::extract::{ConnectInfo, Path, State};
+use axum::extract::{ConnectInfo, Path, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
@@ -38,8 +40,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Instant;
 use tokio::net::TcpListener;
 use tokio::task::spawn_blocking;
 
@@ -48,12 +48,12 @@ const MOST_SHAPES: usize = 100;
 
 /// Serves until the gate ends.
 pub async fn run(listener: TcpListener, fleet: Arc<Fleet>) -> std::io::Result<()> {
-    let began = Instant::now();
     let router = Router::new()
         .route("/live", get(|| async { "live\n" }))
         .route("/ready", get(ready))
         .route("/metrics", get(metrics))
         .route("/classes", get(classes))
+        .route("/statements", get(statements))
         .route("/servers", get(servers).post(add))
         .route("/servers/{name}", delete(remove))
         .route("/servers/{name}/limits", put(set_limits))
@@ -61,7 +61,7 @@ pub async fn run(listener: TcpListener, fleet: Arc<Fleet>) -> std::io::Result<()
         .route("/servers/{name}/undrain", post(undrain))
         .with_state(fleet.clone())
         .merge(page::routes(Feed::start(move || {
-            let mut look = Look::begin(fleet.clone(), describe, began);
+            let mut look = Look::begin(fleet.clone());
             move || look.snapshot().to_string()
         })));
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
@@ -107,6 +107,22 @@ async fn classes(State(fleet): State<Arc<Fleet>>, caller: Caller) -> Response {
     let rows = fleet.shared.gate.shapes.rows(MOST_SHAPES);
     let list = rows.iter().map(|row| shape(row, &fleet.shared)).collect();
     answer(StatusCode::OK, &Value::Array(list))
+}
+
+/// `?all`: not only those that took most.
+async fn statements(
+    State(fleet): State<Arc<Fleet>>,
+    RawQuery(query): RawQuery,
+    caller: Caller,
+) -> Response {
+    let most = match query.as_deref() {
+        Some("all") => usize::MAX,
+        _ => MOST_STATEMENTS,
+    };
+    match refusal(&fleet.shared, &caller) {
+        Some(refusal) => refusal,
+        None => answer(StatusCode::OK, &list_statements(&fleet.shared, most)),
+    }
 }
 
 fn shape(row: &Row, shared: &Shared) -> Value {
@@ -295,33 +311,6 @@ fn complaint(status: StatusCode, text: &str) -> Response {
 fn answer(status: StatusCode, value: &Value) -> Response {
     let text = serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
     (status, [(header::CONTENT_TYPE, "application/json")], text).into_response()
-}
-
-fn describe(server: &Server, shared: &Shared) -> Value {
-    let position = server.position();
-    let master = shared.gate.servers.master.position();
-    let limits = json!({
-        "running": server.turns.limit(),
-        "auto": server.found.is_found(),
-        "connections": server.pool.limit(),
-    });
-    json!({
-        "name": server.name,
-        "role": match server.role { Role::Master => "master", Role::Satellite => "satellite" },
-        "address": server.address.to_string(),
-        "state": server.state(),
-        "incarnation": position.as_ref().map(|p| p.incarnation.to_string()),
-        "gtid_set": position.as_ref().map(|p| p.executed.to_string()),
-        "load": server.load(),
-        "queued": server.turns.queued(),
-        "heavy": server.heavy.load(Ordering::Relaxed),
-        "open": server.open.load(Ordering::Relaxed),
-        "sessions": server.pool.open(),
-        "limits": limits,
-        "lag_transactions": lag_transactions(master.as_deref(), position.as_deref()),
-        "lag_ms": position.as_ref().map(|_| server.lag_ms.load(Ordering::Relaxed)),
-        "reads": shared.metrics.reads_of(&server.name).get(),
-    })
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub const USAGE: &str =
        gtid-gate health           is the running gate ready?
        gtid-gate servers          the servers as the gate sees them
        gtid-gate classes          shapes of queries: class, times on satellites, where they ran (--json: as JSON)
+       gtid-gate statements       all statements that are known: times, where they ran and why, what to change; as JSON
        gtid-gate add HOST:PORT    a satellite more
        gtid-gate drain NAME       nothing new for it; what is open there may end
        gtid-gate undrain NAME     as before
@@ -29,6 +30,7 @@ pub fn run(arguments: &[&str]) -> Option<ExitCode> {
         ["health"] => request("GET", "/ready", ""),
         ["servers"] => request("GET", "/servers", ""),
         ["classes"] | ["classes", "--json"] => request("GET", "/classes", ""),
+        ["statements"] => request("GET", "/statements?all", ""),
         ["add", address] => {
             let body = serde_json::json!({ "address": address }).to_string();
             request("POST", "/servers", &body)

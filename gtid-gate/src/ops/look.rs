@@ -2,7 +2,7 @@
 //! themselves. Counters stand as they are; the page makes rates of them. What is not known is null or not there.
 //!
 //! - `at` (ms since 1970), `gate`: counters and gauges; `reads_by_level`, `overloads`, `logins`, `errors` by name
-//! - `servers`: each as GET /servers has it, without its GTID set, and `mysql` (see `mysql`), `host` (see `facts`), `applier`
+//! - `servers`: each as GET /servers has it, without its GTID set, and `p50_ms`, `p99_ms` (of the statements of the last ten seconds), `mysql` (see `mysql`), `host` (see `facts`), `applier`
 //! - `capture`: counters and the lag of the last ten seconds; null if it does not answer, absent before it could and where the gate is not told where it is
 //! - `verify`: `at` (s since 1970) and `status` of the last `make verify`
 //!
@@ -18,15 +18,15 @@ use crate::backend::{Monitor, Role, Server};
 use crate::clients::shared::Shared;
 use crate::ops::config::Address;
 use crate::ops::fleet::Fleet;
-use crate::ops::metrics::by_label;
+use crate::views::{describe, gate};
 use facts::Facts;
 use mysql::Numbers;
 use pages::Samples;
 use polled::Polled;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 use window::Window;
 
 const LAG: &str = "multimed_capture_lag_seconds";
@@ -34,36 +34,28 @@ const LAG: &str = "multimed_capture_lag_seconds";
 /// Asks as long as it is there.
 pub struct Look {
     fleet: Arc<Fleet>,
-    describe: fn(&Server, &Shared) -> Value,
     /// By the number of the server.
     asked: HashMap<usize, Asked>,
     capture: Option<Polled<Samples>>,
     lag: Window,
-    /// When the gate began to answer over HTTP.
-    began: Instant,
 }
 
 /// What one server and its applier are asked.
 struct Asked {
+    /// What statements took.
+    times: Window,
     mysql: Polled<Numbers>,
     applier: Option<Polled<Samples>>,
 }
 
 impl Look {
-    /// `describe` says what everybody may know of a server.
-    pub fn begin(
-        fleet: Arc<Fleet>,
-        describe: fn(&Server, &Shared) -> Value,
-        began: Instant,
-    ) -> Self {
+    pub fn begin(fleet: Arc<Fleet>) -> Self {
         let capture = fleet.shared.config.capture_status.clone();
         Self {
             fleet,
-            describe,
             asked: HashMap::new(),
             capture: capture.map(pages::ask),
             lag: Window::default(),
-            began,
         }
     }
 
@@ -75,14 +67,13 @@ impl Look {
         let servers = shared.gate.servers.all();
         self.asked
             .retain(|id, _| servers.iter().any(|s| s.id == *id));
-        let up = self.began.elapsed().as_secs();
         let servers: Vec<Value> = servers.iter().map(|s| self.server(s, &shared)).collect();
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         let mut snapshot = json!({
             "at": now.as_millis() as u64,
-            "gate": gate(&shared, up),
+            "gate": gate(&shared),
             "servers": servers,
         });
         if let Some(capture) = &self.capture {
@@ -104,9 +95,14 @@ impl Look {
             .asked
             .entry(server.id)
             .or_insert_with(|| ask(server, shared));
-        let mut value = (self.describe)(server, shared);
+        let mut value = describe(server, shared);
         if let Some(known) = value.as_object_mut() {
             known.remove("gtid_set");
+            asked.times.add(server.statement_times.buckets());
+            for (name, share) in [("p50_ms", 0.5), ("p99_ms", 0.99)] {
+                let seconds = asked.times.quantile(share);
+                known.insert(name.into(), json!(seconds.map(|s| s * 1e3)));
+            }
             known.insert("version".into(), server.version().into());
             let mysql = asked.mysql.fresh().filter(|_| server.is_live());
             known.insert("mysql".into(), json!(mysql.as_deref()));
@@ -136,6 +132,7 @@ fn ask(server: &Arc<Server>, shared: &Shared) -> Asked {
     let applier = shared.config.applier_status.as_ref();
     let applier = applier.filter(|_| server.role == Role::Satellite);
     Asked {
+        times: Window::default(),
         mysql: mysql::ask(monitor),
         applier: applier.and_then(|pattern| Some(pages::ask(applier_of(&server.name, pattern)?))),
     }
@@ -149,48 +146,6 @@ fn applier_of(satellite: &str, pattern: &Address) -> Option<Address> {
         host: pattern.host.replace('*', number),
         port: pattern.port,
     })
-}
-
-fn gate(shared: &Shared, up: u64) -> Value {
-    let metrics = &shared.metrics;
-    let levels = metrics
-        .levels()
-        .map(|(name, count)| (name.to_owned(), count.into()));
-    let counters = [
-        ("master_statements", &metrics.master_statements),
-        ("waits", &metrics.waits),
-        ("hopeless_waits", &metrics.hopeless_waits),
-        ("wait_errors", &metrics.wait_errors),
-        ("fallbacks", &metrics.fallbacks),
-        ("fallback_rejections", &metrics.fallback_rejections),
-        ("moved_reads", &metrics.moved_reads),
-        ("refused_as_write", &metrics.refused_as_write),
-        ("spare_reads", &metrics.spare_reads),
-        ("table_reads", &metrics.table_reads),
-    ];
-    let mut gate: Map<String, Value> = counters
-        .map(|(name, counter)| (name.to_owned(), counter.get().into()))
-        .into_iter()
-        .collect();
-    let more = [
-        ("version", json!(env!("CARGO_PKG_VERSION"))),
-        ("up", json!(up)),
-        ("sessions", json!(metrics.sessions.get())),
-        ("memory", json!(metrics.memory.get())),
-        ("memory_limit", json!(shared.config.memory)),
-        ("stopping", json!(*shared.draining.borrow())),
-        ("reads_by_level", Value::Object(levels.collect())),
-        ("overloads", json!(by_label(&metrics.overloads))),
-        ("logins", json!(by_label(&metrics.logins))),
-        ("errors", json!(by_label(&metrics.errors))),
-        ("class_errors", json!(by_label(&metrics.class_errors))),
-        ("wait_s", json!(metrics.wait_seconds.get_sample_sum())),
-    ];
-    gate.extend(more.map(|(name, value)| (name.to_owned(), value)));
-    if shared.config.table_stream.is_some() {
-        gate.insert("table_stream".into(), metrics.table_stream_up.get().into());
-    }
-    Value::Object(gate)
 }
 
 fn described(capture: &Samples, lag: &mut Window) -> Value {
@@ -240,9 +195,7 @@ mod tests {
         let shared = shared(settings);
         let state = FleetState::declared(&shared.config.satellites);
         let fleet = Fleet::new(shared, state, StateFile::new(None));
-        let describe =
-            |server: &Server, _: &Shared| json!({"name": server.name, "gtid_set": "secret"});
-        Look::begin(Arc::new(fleet), describe, Instant::now())
+        Look::begin(Arc::new(fleet))
     }
 
     #[tokio::test]

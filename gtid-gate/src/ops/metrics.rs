@@ -6,10 +6,12 @@ use crate::common::consistency::Level;
 use prometheus::core::Collector;
 use prometheus::process_collector::ProcessCollector;
 use prometheus::{
-    Encoder, Gauge, GaugeVec, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge,
-    IntGaugeVec, Opts, Registry, TextEncoder,
+    Encoder, Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec,
+    IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
 };
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use std::time::Duration;
 
 pub struct Metrics {
     registry: Registry,
@@ -62,6 +64,9 @@ pub struct Metrics {
     pub table_stream_up: IntGauge,
     pub table_transactions: IntCounterVec,
     pub table_stream_seconds: Histogram,
+    statement_seconds: HistogramVec,
+    /// What statements took that the gate answered by itself.
+    pub own_statement_times: StatementTimes,
 }
 
 const WAIT_BUCKETS: &[f64] = &[
@@ -78,6 +83,18 @@ const STREAM_BUCKETS: &[f64] = &[
     0.003, 0.004, 0.005, 0.006, 0.008, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0,
     5.0,
 ];
+
+/// Of statements, from 50 µs on, each twice the one before: also where other tables of their times begin anew.
+pub const STATEMENT_BUCKETS: [f64; 20] = doubled(0.000_05);
+
+const fn doubled(first: f64) -> [f64; 20] {
+    let (mut bounds, mut at) = ([first; 20], 1);
+    while at < bounds.len() {
+        bounds[at] = bounds[at - 1] * 2.0;
+        at += 1;
+    }
+    bounds
+}
 
 /// Registers as it makes; a clash of names is a mistake of this file, shown by its test.
 struct Maker {
@@ -132,6 +149,18 @@ impl Maker {
         Ok(metric)
     }
 
+    fn times(
+        &self,
+        name: &str,
+        help: &str,
+        buckets: &[f64],
+    ) -> Result<HistogramVec, prometheus::Error> {
+        let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
+        let metric = HistogramVec::new(options, &["server", "level"])?;
+        self.registry.register(Box::new(metric.clone()))?;
+        Ok(metric)
+    }
+
     fn buckets(
         &self,
         name: &str,
@@ -142,6 +171,37 @@ impl Maker {
         let metric = Histogram::with_opts(options)?;
         self.registry.register(Box::new(metric.clone()))?;
         Ok(metric)
+    }
+}
+
+/// The histograms of one server: one for each consistency level and one for what is no read, each from its first statement on.
+#[derive(Default)]
+pub struct StatementTimes([OnceLock<Histogram>; Level::NAMES.len() + 1]);
+
+impl StatementTimes {
+    pub fn observe(&self, metrics: &Metrics, server: &str, level: Option<Level>, took: Duration) {
+        let at = level.map_or(Level::NAMES.len(), Level::index);
+        let name = level.map_or("none", |level| Level::NAMES[level.index()]);
+        let labels = [server, name];
+        let histogram =
+            self.0[at].get_or_init(|| metrics.statement_seconds.with_label_values(&labels));
+        histogram.observe(took.as_secs_f64());
+    }
+
+    /// Upper bounds, and how many statements were below each.
+    pub fn buckets(&self) -> Vec<(f64, u64)> {
+        let bounds = STATEMENT_BUCKETS.into_iter().chain([f64::INFINITY]);
+        let mut all: Vec<(f64, u64)> = bounds.map(|bound| (bound, 0)).collect();
+        for histogram in self.0.iter().filter_map(OnceLock::get) {
+            let families = histogram.collect();
+            let known = families[0].get_metric()[0].get_histogram();
+            let below = known.get_bucket().iter().map(|b| b.cumulative_count());
+            let below = below.chain([known.get_sample_count()]);
+            all.iter_mut()
+                .zip(below)
+                .for_each(|(all, below)| all.1 += below);
+        }
+        all
     }
 }
 
@@ -215,6 +275,8 @@ impl Metrics {
             table_stream_up: m.gauge("gtid_gate_table_stream_up", "1 while the table stream of capture is read")?,
             table_transactions: m.counters("gtid_gate_table_transactions_total", "Transactions that the table stream told of, by what it knows of them: tables, or all", "kind")?,
             table_stream_seconds: m.buckets("gtid_gate_table_stream_seconds", "Time from a commit on the master until the table stream told of its tables, in seconds", STREAM_BUCKETS)?,
+            statement_seconds: m.times("gtid_gate_statement_seconds", "Time of a statement from the command, as read, to the last byte of its answer, in seconds, by the server that ran it (gate: none) and by the consistency level of reads (none: no read)", &STATEMENT_BUCKETS)?,
+            own_statement_times: StatementTimes::default(),
             registry: m.registry,
         })
     }

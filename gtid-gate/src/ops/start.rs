@@ -25,7 +25,7 @@ use std::error::Error;
 use std::fs::File;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -203,6 +203,7 @@ pub(crate) fn assemble(
         metrics.memory.clone(),
     );
     Ok(Shared {
+        began: Instant::now(),
         gate,
         memory,
         passwords: Passwords::new(config.password_ttl),

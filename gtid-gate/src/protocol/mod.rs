@@ -8,6 +8,7 @@ pub mod codec;
 pub mod error;
 pub mod handshake;
 pub mod response;
+pub mod result_set;
 pub mod session_track;
 pub mod status_rows;
 pub mod stream;

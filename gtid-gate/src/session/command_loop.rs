@@ -65,6 +65,7 @@ impl Session {
                 Err(fault) => return fault,
             };
             let outcome = self.end_if_unread(outcome);
+            self.record(&outcome);
             self.client.conn.release();
             self.entry.set_running(None);
             self.turn = None;

@@ -9,6 +9,7 @@ use super::long_data::COM_STMT_SEND_LONG_DATA;
 use super::parts::Session;
 use super::state::{State, Tx};
 use super::statement::Known;
+use super::trace::Trace;
 use super::user::User;
 use super::work::{Request, Work};
 use crate::backend::{COM_INIT_DB, COM_QUERY, COM_QUIT};
@@ -20,7 +21,7 @@ use crate::protocol::handshake::ChangeUser;
 use crate::protocol::response::Shape;
 use crate::protocol::wire::Reader;
 use crate::protocol::{bind_params, capability as cap};
-use crate::sql::{self, Ties, Understood};
+use crate::sql::{self, Class, Question, Ties, Understood};
 use bytes::BytesMut;
 use zeroize::Zeroize;
 
@@ -50,6 +51,9 @@ impl Session {
         if request.continued && !MAY_BE_LONG.contains(&command) {
             return Err(Fault::Fatal(SqlError::malformed_packet()));
         }
+        if matches!(command, COM_QUERY | COM_STMT_EXECUTE) {
+            self.trace.begin();
+        }
         match command {
             COM_QUERY => self.query(request).await,
             COM_STMT_EXECUTE => self.execute(request).await,
@@ -76,7 +80,10 @@ impl Session {
         let known = match request.is_long() {
             false => self.understand(&request.payload[text_at..]).await?,
             // It passes as it comes, to where the transaction is, else to the master.
-            true => Known::of(Understood::unclear("longer than 16 MiB"))?,
+            true => {
+                let text = &request.payload[text_at..];
+                Known::of(Understood::unclear("longer than 16 MiB", text))?
+            }
         };
         self.ask_for_own_status(&known, &mut request.payload, text_at);
         let work = Work::Query { request, text_at };
@@ -121,7 +128,8 @@ impl Session {
 
     pub(super) async fn understand(&mut self, text: &[u8]) -> Result<Known, Fault> {
         let understood = sql::understand_bytes(text, self.state.encoding);
-        if self.state.computed.is_empty() || is_plain_question(text, &understood) {
+        let needs_nothing = is_plain_question(text, &understood) || is_about_gate(&understood);
+        if self.state.computed.is_empty() || needs_nothing {
             return Ok(Known::of(understood)?.checked(&self.shared.config.classes)?);
         }
         self.ask_computed().await?;
@@ -202,6 +210,7 @@ impl Session {
         self.state.encoding = Encoding::of_collation(self.user.charset);
         self.statements.clear();
         self.leave = None;
+        self.trace = Trace::default();
         self.begin_timeouts();
         self.say_ok().await
     }
@@ -231,6 +240,7 @@ impl Session {
         self.connections = Connections::new(account.master.take(), life);
         self.statements.clear();
         self.leave = None;
+        self.trace = Trace::default();
         let seen = std::mem::take(&mut self.state.seen);
         self.state = State::new(
             account.database.take(),
@@ -248,4 +258,18 @@ impl Session {
 fn is_plain_question(text: &[u8], understood: &Understood) -> bool {
     let plain = |b: &u8| b.is_ascii_alphanumeric() || b" _()*,;".contains(b);
     understood.ties.looks_back() && text.iter().all(plain)
+}
+
+/// Whatever the session has set, the answer is the same.
+fn is_about_gate(understood: &Understood) -> bool {
+    matches!(
+        understood.class,
+        Class::Multimed(
+            Err(_)
+                | Ok(Question::Status { .. }
+                    | Question::Servers
+                    | Question::Statements { .. }
+                    | Question::LastRead)
+        )
+    )
 }

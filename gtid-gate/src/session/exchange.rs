@@ -60,6 +60,9 @@ impl Session {
         self.turn = None;
         let answer = answer.map_err(Failed::Relay)?;
         self.observe(backend, work, &answer);
+        let failed = answer.error.is_some();
+        self.trace
+            .answered(&backend.server, &backend.incarnation, failed);
         if let (Work::Prepare { key, .. }, Some(prepared)) = (&*work, answer.prepared) {
             backend.add_statement(*key, prepared.server_id);
         }

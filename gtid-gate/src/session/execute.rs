@@ -4,6 +4,7 @@ use super::declared::Declared;
 use super::fault::Fault;
 use super::parts::Session;
 use super::plan::{self, Begin, End, InMaster, InReadOnly, Outside, Plan, Prepare, Refusal, plan};
+use super::reasons;
 use super::relay::Answer;
 use super::state::{Next, Tx};
 use super::statement::Known;
@@ -29,11 +30,17 @@ impl Session {
         known: &Known,
         mut work: Work,
     ) -> Result<(), Fault> {
+        if let Class::Multimed(asked) = &known.class {
+            return self.answer_question(asked, known.hint, &work).await;
+        }
         self.promise(known.hint);
         self.tie(known.ties);
         self.names = known.names.clone();
+        let plan = plan(&self.state, known, &work);
+        let why = reasons::why(&self.state, known, &plan, self.leave.is_some());
+        self.trace.planned(known, why);
         self.check_tables(known, &work)?;
-        match plan(&self.state, known, &work) {
+        match plan {
             Plan::Outside(outside) => self.outside(outside, &mut work).await,
             Plan::EndThen(outside) => {
                 self.end_before_begin().await?;
@@ -61,7 +68,7 @@ impl Session {
     }
 
     /// A read-only transaction may have said which tables it will read.
-    fn check_tables(&self, known: &Known, work: &Work) -> Result<(), SqlError> {
+    pub(super) fn check_tables(&self, known: &Known, work: &Work) -> Result<(), SqlError> {
         if known.listed.is_some() && !matches!(known.class, Class::Begin { .. }) {
             return Err(SqlError::gate(
                 "tables=… belongs to START TRANSACTION READ ONLY",

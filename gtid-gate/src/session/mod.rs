@@ -6,7 +6,9 @@
 //! - **`plan`: state and statement to what is done, pure**; `read_only`: its rules inside a read-only transaction
 //! - carried out by: `commands` and `prepared_commands` (the protocol's), `execute` (the plan), `reads` and `satellites`, `master`,
 //!   `settings`, `kill`, `ask_diagnostics`
+//! - what is asked of the gate itself: `questions`, `explain`, `privileges`
 //! - one command on one server: `exchange`; `work`, `execution`: what is sent; `estimate`: what was expected; `relay`, `infile`: what passes
+//! - `reasons`: why a statement goes where it goes, pure; `trace` gathers what `record` records of a statement, and of the last read
 //! - servers: `connections`, `held`; `seek` finds one, `sharing` gives it back, `turns`; `user`: as whom
 //! - kept for other servers: `kept_settings`, `prepared`, `names`, `long_data`
 //!
@@ -23,6 +25,7 @@ mod estimate;
 mod exchange;
 mod execute;
 mod execution;
+mod explain;
 mod fault;
 mod held;
 mod infile;
@@ -35,9 +38,13 @@ mod parts;
 mod plan;
 mod prepared;
 mod prepared_commands;
+mod privileges;
 mod promise;
+mod questions;
 mod read_only;
 mod reads;
+mod reasons;
+mod record;
 mod relay;
 mod satellites;
 mod seek;
@@ -48,6 +55,7 @@ mod state;
 mod statement;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod turns;
 mod user;
 mod work;

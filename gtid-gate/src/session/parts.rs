@@ -6,6 +6,7 @@ use super::fault::Fault;
 use super::prepared::Statements;
 use super::promise::{Chosen, Promise};
 use super::state::{State, Tx};
+use super::trace::Trace;
 use super::user::User;
 use crate::backend::{Role, Server, Turn};
 use crate::clients::login::{Account, Client};
@@ -14,6 +15,7 @@ use crate::clients::shared::Shared;
 use crate::common::consistency::Choice;
 use crate::common::memory::Share;
 use crate::freshness::{MasterLeave, Told};
+use crate::ops::config::Config;
 use crate::protocol::charset::Encoding;
 use crate::protocol::wire;
 use crate::sql::{Names, Ties};
@@ -42,6 +44,8 @@ pub(crate) struct Session {
     pub(super) ties: Ties,
     /// The names in the query in hand; nothing if it may read anything.
     pub(super) names: Option<Arc<Names>>,
+    /// What is recorded of the statement in hand.
+    pub(super) trace: Trace,
 }
 
 impl Session {
@@ -73,6 +77,7 @@ impl Session {
             expected: None,
             ties: Ties::NONE,
             names: None,
+            trace: Trace::default(),
         }
     }
 
@@ -101,14 +106,27 @@ impl Session {
             self.state.declared = None;
         }
         let (config, user, state) = (&self.shared.config, &self.user, &self.state);
-        self.promise.begin_statement(state.tx, hint, || Chosen {
-            session: state.choice,
-            user: config.users.get(&user.name).copied().unwrap_or_default(),
-            otherwise: config.policy,
-        });
+        let chosen = || chosen(config, user, state);
+        self.promise.begin_statement(state.tx, hint, chosen);
+    }
+
+    /// What the reads of a statement with this hint would be promised.
+    pub(super) fn would_promise(&self, hint: Choice) -> Promise {
+        let mut promise = self.promise.clone();
+        let chosen = || chosen(&self.shared.config, &self.user, &self.state);
+        promise.begin_statement(self.state.tx, hint, chosen);
+        promise
     }
 
     pub(super) fn is_master(server: &Server) -> bool {
         server.role == Role::Master
+    }
+}
+
+fn chosen(config: &Config, user: &User, state: &State) -> Chosen {
+    Chosen {
+        session: state.choice,
+        user: config.users.get(&user.name).copied().unwrap_or_default(),
+        otherwise: config.policy,
     }
 }

@@ -9,13 +9,17 @@ use crate::freshness::Told;
 use crate::protocol::error::SqlError;
 use crate::protocol::response::Shape;
 use crate::protocol::wire::{Reader, STATUS_CURSOR_EXISTS, STATUS_LAST_ROW_SENT};
+use crate::sql::Class;
 use std::sync::Arc;
+
 impl Session {
     pub(super) async fn prepare(&mut self, request: Request) -> Result<(), Fault> {
         let mut payload = self.gather(request).await?;
         let held = self.statements.hold(payload.len());
-        let held = held.map_err(SqlError::memory)?;
+        let mut held = held.map_err(SqlError::memory)?;
         let known = Arc::new(self.understand(&payload[1..]).await?);
+        let digest = known.digest.text.len();
+        held.grow(digest).map_err(SqlError::memory)?;
         self.ask_for_own_status(&known, &mut payload, 1);
         let id = self.statements.new_id();
         let database = self.state.database.as_deref();
@@ -24,6 +28,13 @@ impl Session {
             payload,
             continued: false,
         };
+        if let Class::Multimed(asked) = &known.class {
+            // What is explained is kept beside the text.
+            held.grow(text.sql.len()).map_err(SqlError::memory)?;
+            let params = self.prepare_question(asked, id).await?;
+            self.statements.add(id, text, known, params, held);
+            return Ok(());
+        }
         let key = text.key;
         let mut work = Work::Prepare { request, id, key };
         if let Some(params) = self.prepare_somewhere(&known, &mut work).await? {
@@ -47,7 +58,8 @@ impl Session {
         let statement = self.statements.get(id, "mysqld_stmt_execute")?;
         let execution = statement.execution(request.payload, request.continued, named)?;
         let known = statement.known.clone();
-        if !self.state.computed.is_empty() && !known.ties.looks_back() {
+        let about_gate = matches!(known.class, Class::Multimed(_));
+        if !self.state.computed.is_empty() && !known.ties.looks_back() && !about_gate {
             self.ask_computed().await?;
         }
         let wants_cursor = execution.wants_cursor();

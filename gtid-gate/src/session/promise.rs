@@ -7,6 +7,7 @@ use super::state::Tx;
 use crate::common::classes::{ClassName, ReadClass};
 use crate::common::consistency::{Choice, Level, Policy};
 
+#[derive(Clone)]
 pub(super) struct Promise {
     pub policy: Policy,
     /// The class that was chosen for it, or `none`.

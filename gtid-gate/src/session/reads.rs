@@ -16,6 +16,7 @@ use crate::backend::bounded;
 use crate::backend::{Backend, Incarnation, Server};
 use crate::common::classes::{Otherwise, ReadClass};
 use crate::common::consistency::MasterReads;
+use crate::common::why::Why;
 use crate::freshness::{Catalog, Leave, MasterLeave, Request, TableNames, Told, class_of};
 use crate::protocol::error::{BackendError, SqlError};
 use crate::protocol::response::Shape;
@@ -57,6 +58,7 @@ impl Session {
     ) -> Result<Answer, Fault> {
         self.state.opening.clear();
         let (arrived, mut failed) = (Instant::now(), Vec::new());
+        let mut asked = arrived;
         let names = self.names.clone();
         let mut policy = self.promise.policy;
         let class = self.class(work);
@@ -75,6 +77,8 @@ impl Session {
             let leave = patiently(&self.entry, self.shared.gate.admit(request)).await?;
             match leave.inspect_err(|_| self.count_error("no_server"))? {
                 Leave::Master(place) => {
+                    let master = self.shared.gate.servers.master.position();
+                    self.trace.chosen(place.why(), asked.elapsed(), master);
                     self.promise.covers = true;
                     self.declared_is_for(None, names.as_deref(), work)?;
                     let spare = place.is_spare();
@@ -94,18 +98,21 @@ impl Session {
                 }
                 Leave::Satellite {
                     server,
-                    incarnation,
+                    position,
                     running,
                     covers,
                     expected,
                     tables,
+                    why,
                 } => {
                     let chosen = Instant::now();
+                    self.trace
+                        .chosen(why, chosen - asked, Some(position.clone()));
                     self.promise.covers = covers;
                     self.declared_is_for(tables, names.as_deref(), work)?;
                     let admitted = Admitted {
                         server: &server,
-                        incarnation: &incarnation,
+                        incarnation: &position.incarnation,
                         chosen,
                         expected,
                     };
@@ -126,6 +133,7 @@ impl Session {
                     }
                 }
             }
+            asked = Instant::now();
         }
     }
 
@@ -150,7 +158,7 @@ impl Session {
 
     /// What a read's snapshot is for: the names of a statement on its own, or what a transaction declared. Nothing: for
     /// anything.
-    fn tables<'a>(
+    pub(super) fn tables<'a>(
         &'a self,
         names: Option<&'a Names>,
         work: &'a Work,
@@ -169,7 +177,7 @@ impl Session {
     }
 
     /// What a statement or its session or user chose, else what its shape and its tables say.
-    fn class(&self, work: &Work) -> Option<ReadClass> {
+    pub(super) fn class(&self, work: &Work) -> Option<ReadClass> {
         let classes = &self.shared.config.classes;
         if classes.is_empty() {
             return None;
@@ -198,6 +206,8 @@ impl Session {
         work: &mut Work,
         opening: &[String],
     ) -> Result<Answer, Fault> {
+        let master = &self.shared.gate.servers.master;
+        self.trace.refused(master.position());
         if !SqlError::is_lack(code) {
             self.promise.covers = true;
             self.before_master().await?;
@@ -218,7 +228,11 @@ impl Session {
             class: None,
             excluded: &[],
         };
-        let place = patiently(&self.entry, self.shared.gate.place_on_master(request)).await?;
+        let place = patiently(
+            &self.entry,
+            self.shared.gate.place_on_master(request, Why::Refused),
+        )
+        .await?;
         self.read_by_leave(place?, work, opening).await
     }
 

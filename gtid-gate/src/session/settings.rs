@@ -147,7 +147,7 @@ impl Session {
 
 /// How a SET is carried out.
 #[derive(Debug, PartialEq, Eq)]
-enum SetPlan {
+pub(super) enum SetPlan {
     /// It only chooses what the gate itself listens to.
     Choices,
     /// It is about the next transaction: the server that runs that is told.
@@ -156,7 +156,7 @@ enum SetPlan {
     OnMaster,
 }
 
-fn set_plan(items: &[SetItem], state: &State, shared_by_clients: bool) -> SetPlan {
+pub(super) fn set_plan(items: &[SetItem], state: &State, shared_by_clients: bool) -> SetPlan {
     let is_choice = |item: &SetItem| {
         let value = match item {
             SetItem::Choice { value, .. } => Some(value),

@@ -148,7 +148,11 @@ impl State {
         } else {
             0
         };
-        autocommit | self.extra_status()
+        let on_master = match self.tx {
+            Tx::OnMaster => STATUS_IN_TRANS,
+            _ => 0,
+        };
+        autocommit | on_master | self.extra_status()
     }
 
     /// What the master does not know: a read-only transaction that is open elsewhere.

@@ -3,12 +3,13 @@
 use crate::common::classes::Classes;
 use crate::common::consistency::Choice;
 use crate::protocol::error::SqlError;
-use crate::sql::{Class, Names, Ties, Understood};
+use crate::sql::{Class, Digest, Names, Ties, Understood};
 use std::sync::Arc;
 
 /// What a statement's text says about it.
 pub(super) struct Known {
     pub class: Class,
+    pub digest: Arc<Digest>,
     /// What its comments choose.
     pub hint: Choice,
     pub ties: Ties,
@@ -30,6 +31,7 @@ impl Known {
     pub fn of(understood: Understood) -> Result<Self, SqlError> {
         Ok(Self {
             class: understood.class,
+            digest: understood.digest,
             hint: understood.hint.map_err(SqlError::bad_choice)?,
             ties: understood.ties,
             changes_only: understood.changes_only,

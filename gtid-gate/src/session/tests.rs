@@ -23,6 +23,8 @@ mod idle;
 mod logins;
 mod lost_servers;
 mod memory;
+mod questions;
+mod records;
 mod service_time;
 mod status;
 mod streams;

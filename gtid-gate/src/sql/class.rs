@@ -1,5 +1,7 @@
 //! What a statement may do. Where it may run follows from it, and from the state of its session.
 
+use super::question::{BadQuestion, Question};
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Only reads: a satellite may answer.
@@ -32,6 +34,8 @@ pub enum Class {
     },
     /// Asks about the statement before (SHOW WARNINGS, FOUND_ROWS()): follows the server that ran it.
     ShowWarnings,
+    /// Asked of the gate itself, which answers or says what is wrong with the question.
+    Multimed(Result<Question, BadQuestion>),
 }
 
 /// One assignment of a SET statement. Only after the master took the whole statement does any of them hold.

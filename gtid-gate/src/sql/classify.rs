@@ -5,6 +5,7 @@
 //! on a satellite that is fresh enough. What is not understood goes to the master.
 
 use super::class::Class;
+use super::digest::{Digest, digest, of_unclear};
 use super::names::{self, Names};
 use super::parse::Shaped;
 use super::ties::{self, Ties};
@@ -16,6 +17,8 @@ use std::sync::Arc;
 /// All that a statement's text says about it.
 pub struct Understood {
     pub class: Class,
+    /// What it is, whatever its values.
+    pub digest: Arc<Digest>,
     /// What its comments choose for its reads.
     pub hint: Result<Choice, BadChoice>,
     /// The tables that its comments list.
@@ -38,10 +41,15 @@ pub fn understand(sql: &str) -> Understood {
         Ok(lexed) => {
             let list = &lexed.tokens;
             let tokens = tokens::Tokens { sql, list };
-            let Shaped { class, names } = statement::classify(tokens);
+            let Shaped {
+                class,
+                names,
+                digest: known,
+            } = statement::classify(tokens);
             let said = said(&lexed.comments);
             Understood {
                 names,
+                digest: known.unwrap_or_else(|| digest(&tokens)),
                 listed: said.as_ref().ok().and_then(|(_, listed)| listed.clone()),
                 ties: ties::ties(&class, &tokens),
                 changes_only: statement::changes_only(&class, &tokens),
@@ -49,14 +57,15 @@ pub fn understand(sql: &str) -> Understood {
                 class,
             }
         }
-        Err(lex::Unclear(reason)) => Understood::unclear(reason),
+        Err(lex::Unclear(reason)) => Understood::unclear(reason, sql.as_bytes()),
     }
 }
 
 impl Understood {
     /// What can't be read goes to the master, and nobody knows what it left there.
-    pub fn unclear(reason: &'static str) -> Self {
+    pub fn unclear(reason: &'static str, sql: &[u8]) -> Self {
         Self {
+            digest: of_unclear(sql),
             class: Class::Write(reason),
             hint: Ok(Choice::default()),
             ties: Ties::UNKNOWN,
@@ -89,6 +98,6 @@ fn said(comments: &[&[u8]]) -> Result<(Choice, Option<Arc<Names>>), BadChoice> {
 pub fn understand_bytes(sql: &[u8], encoding: Encoding) -> Understood {
     match encoding.text(sql) {
         Some(sql) => understand(sql),
-        None => Understood::unclear("bytes outside the character set that the gate reads"),
+        None => Understood::unclear("bytes outside the character set that the gate reads", sql),
     }
 }

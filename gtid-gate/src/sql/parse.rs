@@ -4,6 +4,7 @@
 //! Must never: be asked to parse so deep an expression that freeing it overflows the stack.
 
 use super::class::Class;
+use super::digest::{Digest, digest};
 use super::lex::Kind;
 use super::names::{self, Names};
 use super::tokens::Tokens;
@@ -35,11 +36,17 @@ const STRING: &str = "\u{2}";
 pub struct Shaped {
     pub class: Class,
     pub names: Option<Arc<Names>>,
+    /// Nothing where it was not looked for.
+    pub digest: Option<Arc<Digest>>,
 }
 
 impl From<Class> for Shaped {
     fn from(class: Class) -> Self {
-        Self { class, names: None }
+        Self {
+            class,
+            names: None,
+            digest: None,
+        }
     }
 }
 
@@ -66,7 +73,11 @@ pub fn remembered(tokens: &Tokens, find: impl FnOnce() -> Class) -> Shaped {
         }),
         _ => None,
     };
-    let found = Shaped { class, names };
+    let found = Shaped {
+        class,
+        names,
+        digest: Some(digest(tokens)),
+    };
     if shape.len() <= LONGEST_SHAPE {
         SHAPES.with_borrow_mut(|shapes| {
             if shapes.len() >= MOST_SHAPES {

@@ -5,6 +5,7 @@
 
 use super::class::Class;
 use super::parse::Shaped;
+use super::question::{BadQuestion, question};
 use super::tokens::Tokens;
 use super::{select, set, show};
 
@@ -27,13 +28,17 @@ fn is_query(tokens: &Tokens) -> bool {
 
 /// Several statements in one text run on the master, and may leave there what any of them leaves.
 fn several(first: Vec<Tokens>, last: Tokens) -> Class {
+    let mut all = first.into_iter().chain([last]);
+    if all.clone().any(|t| question(&t).is_some()) {
+        return Class::Multimed(Err(BadQuestion::NotAlone));
+    }
     let leaves_nothing = |t: Tokens| {
         matches!(
             single(t),
             Class::Read | Class::Write(_) | Class::ShowWarnings
         )
     };
-    match first.into_iter().chain([last]).all(leaves_nothing) {
+    match all.all(leaves_nothing) {
         true => Class::Write("multi-statement"),
         false => Class::Pin("multi-statement"),
     }
@@ -45,6 +50,9 @@ pub fn changes_only(class: &Class, tokens: &Tokens) -> bool {
 }
 
 fn single(tokens: Tokens) -> Class {
+    if let Some(asked) = question(&tokens) {
+        return Class::Multimed(asked);
+    }
     let first = super::tokens::Lower::new(tokens.word(0));
     let rest = tokens.from(1);
     match first.as_str() {

@@ -132,6 +132,12 @@ impl<'a> Tokens<'a> {
         }
     }
 
+    /// The pattern in a string, in which a backslash stands before what is no wildcard.
+    pub fn pattern(&self, at: usize) -> Option<String> {
+        let quoted = matches!(self.kind(at)?, Kind::SingleQuoted | Kind::DoubleQuoted);
+        quoted.then(|| unquote(self.text(at))).flatten()
+    }
+
     /// The statement's text from the first to the last token here.
     pub fn span(&self) -> &'a str {
         match (self.list.first(), self.list.last()) {

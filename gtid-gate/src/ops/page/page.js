@@ -248,7 +248,7 @@ function showTiles(snapshot) {
     ["Fallbacks to master/s", r("gate.fallbacks"), rate(r("gate.fallbacks"))],
     ["Refused/s", r("refused"), rate(r("refused")), "", r("refused") > 0 ? "bad" : ""],
   ];
-  if (p99.length) tiles.splice(1, 0, ["Slowest p99 of reads", Math.max(...p99), millis(Math.max(...p99))]);
+  if (p99.length) tiles.splice(1, 0, ["Slowest p99 of satellites", Math.max(...p99), millis(Math.max(...p99))]);
   by("tiles").replaceChildren(...tiles.map(([label, value, text, kind, alarm]) => {
     remember("tile." + label, value);
     return el("div", { class: "card tile " + (kind || "") }, el("div", { class: "label" }, label), el("div", { class: "value " + (alarm || "") }, text), spark("tile." + label));
@@ -343,7 +343,7 @@ function showLog(snapshot) {
 async function askStatements() {
   if (document.hidden || !shown || denied && !token) return;
   try {
-    const answer = await fetch("classes", { headers: token ? { Authorization: "Bearer " + token } : {}, cache: "no-store" });
+    const answer = await fetch("statements", { headers: token ? { Authorization: "Bearer " + token } : {}, cache: "no-store" });
     denied = answer.status === 401 || answer.status === 403;
     const said = await answer.json();
     by("ask").hidden = !denied;
@@ -351,18 +351,19 @@ async function askStatements() {
     by("token").hidden = by("ask").querySelector("button").hidden = answer.status === 403;
     if (answer.status === 403) by("ask").querySelector("label").textContent = "Texts of statements are for the gate's own host, or who has the token: set GATE_ADMIN_TOKEN.";
     if (denied) { token = ""; by("statements").replaceChildren(); }
-    else if (answer.ok) showStatements(said);
+    else if (answer.ok) showStatements(said.statements);
   } catch { /* The stream says that the gate is gone. */ }
 }
 
 function showStatements(rows) {
-  const where = reads => Object.entries(reads).map(([name, count]) => `${name} ${number(count)}`).join(", ");
+  const where = servers => Object.entries(servers).map(([name, count]) => `${name} ${number(count)}`).join(", ");
+  const reason = w => el("div", null, `${w.reason} ${number(w.count)}`, sub(w.advice));
   const shownRows = rows.slice(0, 20).map(s => ({
-    styles: ["text", null, null, null, null, "where"],
-    cells: [s.text, s.class, number(s.count), millis(s.p50_ms), millis(s.p95_ms), where(s.reads)],
+    styles: ["text", null, null, null, "where", "why"],
+    cells: [s.text, [number(s.count), s.errors ? sub(number(s.errors) + " failed") : null], millis(s.p50_ms), millis(s.p99_ms), where(s.servers), s.why.filter(w => w.on_master).slice(0, 3).map(reason)],
   }));
-  if (!shownRows.length) return by("statements").replaceChildren(el("tbody", null, el("tr", null, el("td", { class: "soft" }, "No reads yet."))));
-  table("statements", ["Statement", "Class", "Count", "p50", "p95", "Where"], shownRows);
+  if (!shownRows.length) return by("statements").replaceChildren(el("tbody", null, el("tr", null, el("td", { class: "soft" }, "No statements yet."))));
+  table("statements", ["Statement", "Count", "p50", "p99", "Where", "Why on the master, what to change"], shownRows);
 }
 
 // --- life

@@ -103,6 +103,20 @@ const cases = {
     return results;
   },
 
+  /** What is asked of the gate itself, each statement of STATEMENTS in text and prepared. */
+  async questions() {
+    const described = ([rows, columns]) => {
+      const names = columns.map(({ name, columnType }) => `${name} ${driver.Types[columnType]},`);
+      return `${names.join('')}\t${rows.length ? rows[0][columns[0].name] : null}`;
+    };
+    await connected({}, async (connection) => {
+      for (const statement of process.env.STATEMENTS.split('\n')) {
+        console.log(described(await connection.query(statement)));
+        console.log(described(await connection.execute(statement, Array(statement.split('?').length - 1).fill(7))));
+      }
+    });
+  },
+
   async prepared() {
     return connected({ maxPreparedStatements: 3, namedPlaceholders: true }, async (connection) => {
       const [results, anything] = [[], 'SELECT id, ? AS given FROM items WHERE id < ? ORDER BY id'];

@@ -1,0 +1,362 @@
+//! What a statement is, whatever its values, for people: like MySQL's DIGEST_TEXT.
+//!
+//! In: a statement's tokens, or the bytes of one that can't be read with certainty. Out: its digest. A question mark stands for each
+//! value, `(...)` for a list of them, one row for all rows of VALUES. Keywords and functions are in upper case; names stand as they
+//! are. Comments and hints are gone. Of a text that can't be read, only what stands before the first quote is looked at.
+//! Must never: keep a value, wherever a server with another sql_mode sees it; or be longer than a bound.
+
+use super::functions;
+use super::keywords::is_keyword;
+use super::lex::{self, Kind};
+use super::tokens::{Lower, Tokens};
+use crate::protocol::auth::fingerprint;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A digest's text has at most so many bytes, and `CUT`.
+pub const LONGEST: usize = 1024;
+/// Ends a text that is cut.
+pub const CUT: &str = " ...";
+/// Each thread remembers so many digests.
+const MOST_REMEMBERED: usize = 1_000;
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Digest {
+    /// The same on every gate and after every restart.
+    pub number: u64,
+    pub text: Arc<str>,
+}
+
+thread_local! {
+    static REMEMBERED: RefCell<HashMap<Arc<str>, Arc<Digest>>> = RefCell::new(HashMap::new());
+    static TEXT: RefCell<String> = RefCell::new(String::with_capacity(2 * LONGEST));
+}
+
+/// Of a statement that was read with certainty.
+pub fn digest(tokens: &Tokens) -> Arc<Digest> {
+    TEXT.with_borrow_mut(|text| {
+        text.clear();
+        let mut writer = Writer::new(tokens, text);
+        writer.run();
+        shared(text)
+    })
+}
+
+/// Of any other: where its strings end, depends on the server.
+pub fn of_unclear(sql: &[u8]) -> Arc<Digest> {
+    let known =
+        |b: &u8| (b' '..0x7f).contains(b) && !b"'\"\\#/".contains(b) || b.is_ascii_whitespace();
+    let length = sql.iter().take(LONGEST).take_while(|b| known(b)).count();
+    let start = std::str::from_utf8(&sql[..length]).unwrap_or_default();
+    let start = start.split("--").next().unwrap_or_default();
+    let mut text = match lex::tokens(start) {
+        Ok(lexed) => {
+            let list = &lexed.tokens;
+            digest(&Tokens { sql: start, list }).text.to_string()
+        }
+        Err(_) => first_word(start).to_ascii_uppercase(),
+    };
+    if !text.ends_with(CUT) {
+        text.push_str(CUT);
+    }
+    shared(&text)
+}
+
+fn first_word(text: &str) -> &str {
+    let text = text.trim_start();
+    let end = text.find(|c: char| !c.is_ascii_alphabetic());
+    &text[..end.unwrap_or(text.len())]
+}
+
+/// One for all statements with this text, as far as the thread remembers.
+fn shared(text: &str) -> Arc<Digest> {
+    REMEMBERED.with_borrow_mut(|known| {
+        if let Some(digest) = known.get(text) {
+            return digest.clone();
+        }
+        let text: Arc<str> = text.into();
+        let print = fingerprint(&[text.as_bytes()]);
+        let number = u64::from_be_bytes(print.first_chunk().copied().unwrap_or_default());
+        let digest = Arc::new(Digest {
+            number,
+            text: text.clone(),
+        });
+        if known.len() >= MOST_REMEMBERED {
+            known.clear();
+        }
+        known.insert(text, digest.clone());
+        digest
+    })
+}
+
+/// What was written last, as far as blanks depend on it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Nothing,
+    /// A parenthesis that is open, a dot, an at sign: nothing stands between it and what follows.
+    Opens,
+    Keyword,
+    Name,
+    Other,
+    Symbol(u8),
+}
+
+struct Writer<'a> {
+    tokens: &'a Tokens<'a>,
+    text: &'a mut String,
+    last: Last,
+    /// Where the first row of VALUES ends.
+    row_end: Option<usize>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(tokens: &'a Tokens<'a>, text: &'a mut String) -> Self {
+        Self {
+            tokens,
+            text,
+            last: Last::Nothing,
+            row_end: None,
+        }
+    }
+
+    fn run(&mut self) {
+        let mut at = 0;
+        while at < self.tokens.list.len() && self.text.len() <= LONGEST {
+            at = self.step(at);
+        }
+        if self.text.len() > LONGEST {
+            let ends = (0..=LONGEST).rev();
+            let end = ends
+                .into_iter()
+                .find(|end| self.text.is_char_boundary(*end));
+            self.text.truncate(end.unwrap_or_default());
+            self.text.push_str(CUT);
+        }
+    }
+
+    /// Writes what begins at this token; returns where the next begins.
+    fn step(&mut self, at: usize) -> usize {
+        if let Some(next) = self.list(at).or_else(|| self.values(at)) {
+            return next;
+        }
+        match self.tokens.kind(at) {
+            Some(Kind::Word) => self.word(at),
+            Some(Kind::Backtick) => self.name(at),
+            Some(Kind::Symbol(symbol)) => self.symbol(symbol),
+            _ => {}
+        }
+        match self.row_end {
+            Some(end) if end == at => {
+                self.row_end = None;
+                self.after_rows(at + 1)
+            }
+            _ => at + 1,
+        }
+    }
+
+    /// Values in parentheses, and more of them after commas: one list for all.
+    fn list(&mut self, at: usize) -> Option<usize> {
+        let (count, mut end) = self.list_at(at)?;
+        let is_in = at > 0 && self.tokens.is_any(at - 1, &["in"]);
+        let alone = count == 1 && !is_in;
+        if self.last == Last::Name {
+            self.last = Last::Opens;
+        }
+        self.put(if alone { "(?)" } else { "(...)" }, Last::Other);
+        while self.tokens.is_symbol(end, b',')
+            && let Some((_, next)) = self.list_at(end + 1)
+        {
+            end = next;
+        }
+        let was_row = self.row_end.take_if(|row_end| *row_end < end).is_some();
+        Some(if was_row { self.after_rows(end) } else { end })
+    }
+
+    /// How many values stand in parentheses here, and what follows.
+    fn list_at(&self, at: usize) -> Option<(usize, usize)> {
+        let open = self.tokens.is_symbol(at, b'(');
+        let (count, end) = values(self.tokens, at + 1, true).filter(|_| open)?;
+        self.tokens.is_symbol(end, b')').then_some((count, end + 1))
+    }
+
+    fn values(&mut self, at: usize) -> Option<usize> {
+        let follows_value = matches!(self.last, Last::Name | Last::Other | Last::Symbol(b')'));
+        let (count, end) = values(self.tokens, at, !follows_value)?;
+        self.put(if count > 1 { "?, ..." } else { "?" }, Last::Other);
+        Some(end)
+    }
+
+    /// The rows of VALUES after the first say nothing new.
+    fn after_rows(&self, mut at: usize) -> usize {
+        while self.tokens.is_symbol(at, b',')
+            && let Some(end) = closing(self.tokens, at + 1)
+        {
+            at = end + 1;
+        }
+        at
+    }
+
+    fn word(&mut self, at: usize) {
+        let word = self.tokens.text(at);
+        if self.last == Last::Opens && at > 0 && self.tokens.is_symbol(at - 1, b'.') {
+            self.put(word, Last::Name);
+            return;
+        }
+        let lower = Lower::new(word);
+        let keyword = at == 0 || is_keyword(lower.as_str());
+        if matches!(lower.as_str(), "values" | "value") && self.row_end.is_none() {
+            self.row_end = closing(self.tokens, at + 1);
+        }
+        let start = self.put(word, if keyword { Last::Keyword } else { Last::Name });
+        let called = self.tokens.is_symbol(at + 1, b'(');
+        if keyword || called && functions::is_harmless(lower.as_str()) {
+            self.text[start..].make_ascii_uppercase();
+        }
+    }
+
+    /// A name in backticks has them only where it needs them.
+    fn name(&mut self, at: usize) {
+        let quoted = self.tokens.text(at);
+        let inner = quoted.trim_matches('`');
+        let plain = inner.len() + 2 == quoted.len()
+            && inner.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && inner.bytes().all(lex::is_word)
+            && !is_keyword(Lower::new(inner).as_str());
+        let shown = match quoted.contains(|c: char| c.is_control() || c == '\'' || c == '"') {
+            true => "`?`",
+            false if plain => inner,
+            false => quoted,
+        };
+        self.put(shown, Last::Name);
+    }
+
+    fn symbol(&mut self, symbol: u8) {
+        let last = match symbol {
+            b'(' | b'.' | b'@' => Last::Opens,
+            other => Last::Symbol(other),
+        };
+        let joined = matches!(self.last, Last::Symbol(before) if joins(before, symbol))
+            || matches!(symbol, b')' | b',' | b'.' | b';')
+            || symbol == b'(' && self.last == Last::Name;
+        if joined {
+            self.last = Last::Opens;
+        }
+        let mut bytes = [0; 4];
+        self.put(char::from(symbol).encode_utf8(&mut bytes), last);
+    }
+
+    /// Returns where it stands.
+    fn put(&mut self, text: &str, last: Last) -> usize {
+        if !matches!(self.last, Last::Nothing | Last::Opens) {
+            self.text.push(' ');
+        }
+        self.last = last;
+        let start = self.text.len();
+        self.text.push_str(text);
+        start
+    }
+}
+
+/// Two signs that are one operator.
+fn joins(before: u8, sign: u8) -> bool {
+    matches!(
+        (before, sign),
+        (b'<', b'=' | b'>' | b'<')
+            | (b'>', b'=' | b'>')
+            | (b'!' | b':', b'=')
+            | (b'=', b'>')
+            | (b'|', b'|')
+            | (b'&', b'&')
+            | (b'-', b'>')
+    )
+}
+
+/// Where the parenthesis that opens here closes.
+fn closing(tokens: &Tokens, at: usize) -> Option<usize> {
+    if !tokens.is_symbol(at, b'(') {
+        return None;
+    }
+    let mut depth = 0_usize;
+    for at in at..tokens.list.len() {
+        match tokens.kind(at) {
+            Some(Kind::Symbol(b'(')) => depth += 1,
+            Some(Kind::Symbol(b')')) => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// How many values stand here with commas between them, and what follows; nothing if there is none. `signed`: the first may have a sign.
+fn values(tokens: &Tokens, at: usize, signed: bool) -> Option<(usize, usize)> {
+    let (mut count, mut end) = (1, value(tokens, at, signed)?);
+    while tokens.is_symbol(end, b',')
+        && let Some(next) = value(tokens, end + 1, true)
+    {
+        (count, end) = (count + 1, next);
+    }
+    Some((count, end))
+}
+
+/// What follows the value here.
+fn value(tokens: &Tokens, mut at: usize, signed: bool) -> Option<usize> {
+    if signed {
+        while tokens.is_symbol(at, b'-') || tokens.is_symbol(at, b'+') {
+            at += 1;
+        }
+    }
+    at += introducer(tokens, at);
+    match tokens.kind(at)? {
+        Kind::Number | Kind::Symbol(b'?') => Some(at + 1),
+        Kind::SingleQuoted | Kind::DoubleQuoted => {
+            // Strings side by side are one.
+            let is_string = |at| {
+                matches!(
+                    tokens.kind(at),
+                    Some(Kind::SingleQuoted | Kind::DoubleQuoted)
+                )
+            };
+            Some((at..).find(|at| !is_string(*at)).unwrap_or(at))
+        }
+        Kind::Word if is_constant(tokens, at) => Some(at + 1),
+        _ => None,
+    }
+}
+
+/// Words that are part of the value that follows: `N'…'`, `x'…'`, `b'…'`, `_utf8mb4'…'`, `_latin1 x'…'`.
+fn introducer(tokens: &Tokens, at: usize) -> usize {
+    if is_radix(tokens, at) {
+        return 1;
+    }
+    let follows = tokens.kind(at + 1);
+    match tokens.word(at).starts_with('_') {
+        true if is_radix(tokens, at + 1) => 2,
+        true => usize::from(matches!(
+            follows,
+            Some(Kind::SingleQuoted | Kind::DoubleQuoted | Kind::Number)
+        )),
+        false => 0,
+    }
+}
+
+fn is_radix(tokens: &Tokens, at: usize) -> bool {
+    let string = tokens.list.get(at + 1).filter(|t| t.adjacent);
+    string.is_some_and(|t| matches!(t.kind, Kind::SingleQuoted | Kind::DoubleQuoted))
+        && tokens.is_any(at, &["n", "x", "b"])
+}
+
+/// NULL and the like between commas or parentheses: elsewhere they are part of what the statement is (`IS NULL`).
+fn is_constant(tokens: &Tokens, at: usize) -> bool {
+    let is_one = |signs: &[u8], at| signs.iter().any(|sign| tokens.is_symbol(at, *sign));
+    at > 0
+        && is_one(b"(,", at - 1)
+        && is_one(b"),", at + 1)
+        && tokens.is_any(at, &["null", "true", "false", "default"])
+}
+
+#[cfg(test)]
+mod tests;
