@@ -41,7 +41,7 @@ final class TestKafka {
     static synchronized String broker() {
         String given = System.getenv("KAFKA_TEST_BOOTSTRAP");
         if (broker == null) {
-            broker = given != null ? given : start(System.getenv().getOrDefault("KAFKA_TEST_IMAGE", "multimed/kafka:0.1.0"));
+            broker = given != null ? given : start(System.getenv().getOrDefault("KAFKA_TEST_IMAGE", "multimed/kafka:0.2.0"));
         }
         return broker;
     }

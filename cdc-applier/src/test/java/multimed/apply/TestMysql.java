@@ -14,7 +14,7 @@ import java.util.UUID;
  * ends is started again on the same data.
  */
 final class TestMysql {
-    static final String IMAGE = System.getenv().getOrDefault("MYSQL_TEST_IMAGE", "multimed/mysql-master:0.1.0");
+    static final String IMAGE = System.getenv().getOrDefault("MYSQL_TEST_IMAGE", "multimed/mysql-master:0.2.0");
     static final String USER = "dev";
     /** Its own per run: an address can come to another server once a container has gone. */
     static final String PASSWORD = UUID.randomUUID().toString();
