@@ -225,11 +225,16 @@ def test_prepared_in_python(stack, table):
     assert all(first == prepared for first, prepared in firsts.values()), firsts
 
 
-def java(stack):
+def java(stack, more=""):
     jars = glob.glob(f"{stack.root}/cdc-applier/target/dist/lib/mysql-connector-j-*.jar")
-    url = f"jdbc:mysql://{stack.host}:{stack.gate_port}/app?useServerPrepStmts=true&allowPublicKeyRetrieval=true&sslMode=DISABLED"
+    url = f"jdbc:mysql://{stack.host}:{stack.gate_port}/app?useServerPrepStmts=true&allowPublicKeyRetrieval=true&sslMode=DISABLED{more}"
     env = {"URL": url, "DB_USER": ADMIN, "DB_PASSWORD": stack.password(ADMIN)}
     return ("java", "-cp", jars[0], "tests/stack/clients/Questions.java"), env
+
+
+def java_with_cursors(stack):
+    """It asks for a cursor with each execution; for a short result a server may give the rows at once."""
+    return java(stack, "&useCursorFetch=true&defaultFetchSize=2")
 
 
 def node(stack):
@@ -249,7 +254,7 @@ def golang(stack):
     return (str(binary),), {"DSN": f"{ADMIN}:{stack.password(ADMIN)}@tcp({stack.host}:{stack.gate_port})/app"}
 
 
-@pytest.mark.parametrize("client", [java, node, golang])
+@pytest.mark.parametrize("client", [java, java_with_cursors, node, golang])
 def test_drivers_read_each_answer_in_text_and_prepared(stack, table, client):
     """Each as an account that may ask all of it, after a read."""
     command, env = client(stack)

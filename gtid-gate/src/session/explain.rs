@@ -16,6 +16,7 @@ use crate::backend::COM_QUERY;
 use crate::common::consistency::Choice;
 use crate::common::why::Why;
 use crate::freshness::{Holds, Leave, Request, Standing};
+use crate::protocol::error::SqlError;
 use crate::protocol::result_set::{Column, Value};
 use crate::sql::{Class, SetItem, named_tables, understand};
 use bytes::BytesMut;
@@ -107,13 +108,21 @@ impl Session {
         }
         let plan = plan(&self.state, known, work);
         let why = reasons::why(&self.state, known, &plan, self.leave.is_some());
-        let runs_on = match &plan {
+        match &plan {
             Plan::Outside(Outside::Read)
             | Plan::EndThen(Outside::Read)
-            | Plan::Begin(Begin::Snapshot) => return Way::Read(&[]),
+            | Plan::Begin(Begin::Snapshot) => Way::Read(&[]),
             Plan::InReadOnly(InReadOnly::ReadFirst | InReadOnly::SavepointFirst) => {
-                return Way::Read(opening);
+                Way::Read(opening)
             }
+            Plan::Refuse(refusal) => Way::Known(Place::nowhere(refused(refusal))),
+            plan => Way::Known(Place::new(self.runs_on(plan, known), why)),
+        }
+    }
+
+    /// Of a plan that looks for no satellite.
+    fn runs_on(&self, plan: &Plan, known: &Known) -> String {
+        match plan {
             Plan::InReadOnly(
                 InReadOnly::Read(id) | InReadOnly::Savepoint(id) | InReadOnly::Call(id),
             ) => self.name_of(*id),
@@ -127,17 +136,8 @@ impl Session {
             | Plan::Outside(Outside::End(_))
             | Plan::EndThen(Outside::End(_)) => THE_GATE.to_owned(),
             Plan::Set(items) if self.keeps_for_itself(items) => THE_GATE.to_owned(),
-            Plan::Refuse(refusal) => return Way::Known(Place::nowhere(refused(refusal))),
-            Plan::Set(_)
-            | Plan::Use(_)
-            | Plan::Begin(Begin::OnMaster)
-            | Plan::Outside(Outside::OnMaster(_) | Outside::Pin(_))
-            | Plan::EndThen(Outside::OnMaster(_) | Outside::Pin(_))
-            | Plan::InMaster(_)
-            | Plan::OpenOnMaster(_)
-            | Plan::BesideOnMaster { .. } => self.name_of(0),
-        };
-        Way::Known(Place::new(runs_on, why))
+            _ => self.name_of(0),
+        }
     }
 
     /// Asks for leave and gives it back.
@@ -155,11 +155,7 @@ impl Session {
             excluded: &[],
         };
         let leave = patiently(&self.entry, gate.would_admit(request)).await?;
-        let place = match leave {
-            Ok(Leave::Satellite { server, why, .. }) => Place::new(server.name.clone(), why),
-            Ok(Leave::Master(place)) => Place::new(self.name_of(0), place.why()),
-            Err(refusal) => Place::nowhere(refusal.message),
-        };
+        let place = self.place_of(leave);
         let class = class.and_then(|c| self.shared.config.classes.list.get(usize::from(c.index)));
         Ok(Explanation {
             place,
@@ -167,6 +163,15 @@ impl Session {
             level: Some(self.promise.policy.level.to_string()),
             read_class: class.map(|c| c.name.clone()),
         })
+    }
+
+    /// The leave ends here.
+    fn place_of(&self, leave: Result<Leave, SqlError>) -> Place {
+        match leave {
+            Ok(Leave::Satellite { server, why, .. }) => Place::new(server.name.clone(), why),
+            Ok(Leave::Master(place)) => Place::new(self.name_of(0), place.why()),
+            Err(refusal) => Place::nowhere(refusal.message),
+        }
     }
 
     fn items(&self, known: &Known, statement: &str, found: Explanation) -> Vec<Vec<Value>> {

@@ -14,8 +14,8 @@ public final class Questions {
     private Questions() {}
 
     public static void main(String[] args) throws SQLException {
-        try (Connection connection =
-                DriverManager.getConnection(System.getenv("URL"), System.getenv("DB_USER"), System.getenv("DB_PASSWORD"))) {
+        try (Connection connection = DriverManager.getConnection(System.getenv("URL"), System.getenv("DB_USER"),
+                System.getenv("DB_PASSWORD"))) {
             for (String sql : System.getenv("STATEMENTS").split("\n")) {
                 try (Statement statement = connection.createStatement();
                         ResultSet rows = statement.executeQuery(sql)) {
