@@ -1,0 +1,208 @@
+"""Our master as a replica of the source, until the cutover; and the way back.
+
+In:  a Clients with `source` and `master`, the state. Out: a channel that runs, or a cutover that is complete.
+Must never: open our master while the source takes writes, or the source while our master does: nothing that was acknowledged is lost.
+
+While it follows, our master is read-only for everybody but the channel (super_read_only, over restarts, too).
+"""
+
+import secrets
+import subprocess
+import time
+
+import accounts
+import clients
+import load
+import plan
+import questions
+
+CLOSE_OURS = "SET PERSIST super_read_only = ON;\n"
+# Root may write, clients may not.
+LET_ROOT_IN = "SET PERSIST read_only = ON;\nSET PERSIST super_read_only = OFF;\n"
+OPEN_OURS = "RESET PERSIST IF EXISTS super_read_only;\nRESET PERSIST IF EXISTS read_only;\nSET GLOBAL super_read_only = OFF;\nSET GLOBAL read_only = OFF;\n"
+FORGET = f"STOP REPLICA FOR CHANNEL '{plan.CHANNEL}';\nRESET REPLICA ALL FOR CHANNEL '{plan.CHANNEL}';\n"
+BACK_ACCOUNT = "multimed_back"
+
+
+def start(there, source, target, password, position):
+    """target: (host, port, user). Returns once both threads run."""
+    there.run("master", CLOSE_OURS + plan.follow(source, *target, password, position, source["tls"]))
+    await_running(there, "master", plan.CHANNEL)
+
+
+def status(there, server, channel):
+    """SHOW REPLICA STATUS as a dict; {} if there is no such channel."""
+    if not has_channel(there, server, channel):
+        return {}
+    names, values = there.run(server, f"SHOW REPLICA STATUS FOR CHANNEL '{channel}';", "--column-names")
+    return dict(zip(names, values))
+
+
+def has_channel(there, server, channel):
+    query = f"(SELECT COUNT(*) FROM performance_schema.replication_connection_configuration WHERE channel_name = '{channel}')"
+    return there.value(server, query) == "1"
+
+
+def await_running(there, server, channel, seconds=60):
+    end = time.monotonic() + seconds
+    while True:
+        now = status(there, server, channel)
+        if now.get("Replica_IO_Running") == now.get("Replica_SQL_Running") == "Yes":
+            return
+        if plan.channel_error(now) or time.monotonic() > end:
+            raise clients.Failed(f"{server} does not follow: {plan.channel_line(now)}")
+        time.sleep(0.2)
+
+
+class Cutover:
+    """The steps, each of which may be repeated; the state says which are done."""
+
+    def __init__(self, there, state, user, seconds, say):
+        self.there, self.state, self.user, self.seconds, self.say = there, state, user, seconds, say
+
+    def run(self, source, back):
+        if self.state["phase"] == "following":
+            self._close_source(source)
+        if self.state["phase"] == "closing":
+            self._take_accounts_and_events()
+        if back:
+            self.prepare_way_back(*back)
+        if self.state["phase"] == "closing":
+            self.there.run("master", OPEN_OURS)
+            self.state.keep(phase="done")
+
+    def _close_source(self, source):
+        """Until all of it is here; what fails before that leaves the source as it was."""
+        was = {name: source[name] for name in ("read_only", "super_read_only", "event_scheduler")}
+        self.state.keep(source_was=was)
+        try:
+            position = self._make_read_only(source)
+            self.say("the source is read-only; waiting for its last transaction")
+            self._await_applied(source, position)
+        except BaseException:
+            self.open_source()
+            raise
+        self.there.run("master", FORGET)
+        self.state.keep(phase="closing")
+
+    def _make_read_only(self, source):
+        if not source["super_read_only"]:
+            self._ask_or_set(source)
+        return self.there.fact("source", questions.POSITION)
+
+    def _ask_or_set(self, source):
+        statement = f"SET SESSION lock_wait_timeout = {self.seconds};\nSET GLOBAL super_read_only = ON;\nSET GLOBAL event_scheduler = OFF;\n"
+        if not may_set(source):
+            self.say("run there: SET GLOBAL super_read_only = ON; SET GLOBAL event_scheduler = OFF;")
+            return await_value(lambda: self.there.value("source", "@@super_read_only") == "1", self.seconds, "the source is not read-only")
+        return self.there.run("source", statement)
+
+    def _await_applied(self, source, position):
+        """Asked in steps, so that what stops the channel is said at once."""
+        if source["gtid_mode"] == "ON":
+            wait = f"WAIT_FOR_EXECUTED_GTID_SET({plan.literal(position['gtid'])}, 1) = 0"
+        else:
+            wait = f"SOURCE_POS_WAIT({plan.literal(position['file'])}, {position['offset']}, 1, '{plan.CHANNEL}') >= 0"
+        end = time.monotonic() + self.seconds
+        while self.there.value("master", wait) != "1":
+            error = plan.channel_error(status(self.there, "master", plan.CHANNEL))
+            if error or time.monotonic() > end:
+                raise clients.Failed(error or f"not all of the source was here within {self.seconds} s (TIMEOUT_S); the source is open again")
+
+    def open_source(self):
+        reopen(self.there, self.state["source_was"])
+
+    def _take_accounts_and_events(self):
+        """As they are there now; events begin to run here."""
+        there, schemas = self.there, self.state["schemas"]
+        there.run("master", LET_ROOT_IN)
+        names, users, defaults, grants, left_out = accounts.read(there, self.user, None)
+        old = {tuple(each) for each in self.state["accounts"]} | set(names)
+        self.state.keep(accounts=sorted(old))
+        accounts.make(there, sorted(old), users, "DO 0")
+        accounts.grant(there, grants, defaults, "DO 0")
+        for each in left_out:
+            self.say(f"left out: {each}")
+        load.pipe(there, there.source_options, schemas, load.EVENTS, [], "DO 0")
+        if self.state["source_was"]["event_scheduler"] != "ON":
+            self.say("event_scheduler was not ON there; it is here")
+        self.state.keep(at=one_line(there.value("master", "@@global.gtid_executed")))
+
+    def prepare_way_back(self, host, port):
+        """The old server follows our master from the cutover on."""
+        there = self.there
+        if has_channel(there, "source", "multimed"):
+            return await_running(there, "source", "multimed")
+        password = secrets.token_hex(15)
+        there.run(
+            "master",
+            f"SET GLOBAL super_read_only = OFF;\nDROP USER IF EXISTS {BACK_ACCOUNT}@'%';\nCREATE USER {BACK_ACCOUNT}@'%' IDENTIFIED WITH "
+            f"caching_sha2_password BY '{password}' REQUIRE SSL;\nGRANT REPLICATION SLAVE ON *.* TO {BACK_ACCOUNT}@'%';\n",
+        )
+        ours = there.fact("master", f"SELECT {questions.SCHEMAS}")
+        others = [name for name in ours if name not in plan.SYSTEM and name not in self.state["schemas"]]
+        there.run("source", plan.go_back(host, port, password, BACK_ACCOUNT, others, self.state["at"]))
+        await_running(there, "source", "multimed")
+        self.state.keep(back=f"{host}:{port}")
+        return None
+
+
+def may_set(source):
+    return any(each in source["privileges"] for each in ("SUPER", "SYSTEM_VARIABLES_ADMIN")) and any(
+        each in source["privileges"] for each in ("SUPER", "CONNECTION_ADMIN")
+    )
+
+
+def reopen(there, was):
+    """The source as it was before the cutover."""
+    there.run(
+        "source",
+        f"SET GLOBAL super_read_only = {was['super_read_only']};\nSET GLOBAL read_only = {was['read_only']};\n"
+        f"SET GLOBAL event_scheduler = {was['event_scheduler']};\n",
+    )
+
+
+def go_back(there, state, seconds, say):
+    """The old server takes the writes again, with all that was written here."""
+    events = there.value("master", "@@event_scheduler")
+    there.run("master", "SET PERSIST event_scheduler = OFF;\n" + CLOSE_OURS)
+    last = one_line(there.value("master", "@@global.gtid_executed"))
+    try:
+        await_value(
+            lambda: there.value("source", f"WAIT_FOR_EXECUTED_GTID_SET({plan.literal(last)}, 1) = 0") == "1",
+            seconds,
+            "the old server does not have all that was written here: " + plan.channel_line(status(there, "source", "multimed")),
+        )
+    except BaseException:
+        there.run("master", f"RESET PERSIST IF EXISTS event_scheduler;\nSET GLOBAL event_scheduler = {events};\n" + OPEN_OURS)
+        raise
+    there.run("source", "STOP REPLICA FOR CHANNEL 'multimed';\nRESET REPLICA ALL FOR CHANNEL 'multimed';\n")
+    state.keep(phase="returned")
+    reopen(there, state["source_was"])
+    say("the old server takes writes again; our master is read-only")
+
+
+def await_value(condition, seconds, complaint):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise clients.Failed(f"{complaint} (after {seconds} s, TIMEOUT_S)")
+        time.sleep(0.2)
+
+
+def one_line(gtid_set):
+    return gtid_set.replace("\n", "")
+
+
+def satellites_lack(project, gtid_set):
+    """Names of running satellites that do not hold a GTID set yet, or do not answer."""
+    command = ["docker", "ps", "--filter", f"label=com.docker.compose.project={project}", "--format", '{{.Label "com.docker.compose.service"}} {{.ID}}']
+    running = [line.split() for line in subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()]
+    lacking = []
+    for name, container in sorted(running):
+        if name.startswith("satellite-"):
+            query = f"SELECT GTID_SUBSET('{gtid_set}', @@global.gtid_executed) AND NOT @@global.offline_mode"
+            command = ["docker", "exec", container, "mysql", "--defaults-file=/run/multimed/client.cnf", "-N", "-B", "-e", query]
+            if subprocess.run(command, capture_output=True, text=True).stdout.strip() != "1":
+                lacking.append(name)
+    return lacking
