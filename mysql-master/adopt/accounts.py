@@ -6,7 +6,7 @@ Must never: give what bypasses the binlog (plan.WITHHELD), leave something out i
 
 import plan
 
-AS_HEX = "SET SESSION print_identified_with_as_hex = ON, SESSION sql_mode = '', SESSION sql_quote_show_create = ON;\n"
+AS_HEX = "SET SESSION print_identified_with_as_hex = ON, SESSION sql_mode = '', SESSION sql_quote_show_create = ON"
 
 
 def read(there, mine, schemas):
@@ -15,15 +15,18 @@ def read(there, mine, schemas):
     names = [(user, host) for user, host in listed if not plan.own_account(user, mine)]
     known = {row[0].upper() for row in there.run("master", "SHOW PRIVILEGES;")}
     users, defaults, grants, left_out = [], [], [], []
+    session = there.session("source")
+    session.run(AS_HEX)
     for name in names:
         who = plan.account(*name)
-        user, default = plan.create_user(there.run("source", f"{AS_HEX}SHOW CREATE USER {who};")[0][0])
+        user, default = plan.create_user(session.run(f"SHOW CREATE USER {who}")[0][0])
         users.append(user)
         if default:
             defaults.append(f"ALTER USER {who} DEFAULT ROLE {default}")
-        kept, without = plan.grants([row[0] for row in there.run("source", f"SHOW GRANTS FOR {who};")], known, schemas)
+        kept, without = plan.grants([row[0] for row in session.run(f"SHOW GRANTS FOR {who}")], known, schemas)
         grants += kept
         left_out += [f"{name[0]}@{name[1]}: {each}" for each in without]
+    session.close()
     return names, users, defaults, grants, left_out
 
 

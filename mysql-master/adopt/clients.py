@@ -124,3 +124,6 @@ class Session:
     def close(self):
         self.process.stdin.close()
         self.process.wait()
+
+    def kill(self):
+        self.process.kill()

@@ -114,11 +114,12 @@ class Cutover:
 
     def _take_accounts_and_events(self):
         """As they are there now; events begin to run here."""
-        there, schemas = self.there, self.state["schemas"]
+        there = self.there
         there.run("master", LET_ROOT_IN)
+        schemas = plan.wanted_schemas(there.fact("source", f"SELECT {questions.SCHEMAS}"), [])
         names, users, defaults, grants, left_out = accounts.read(there, self.user, None)
         old = {tuple(each) for each in self.state["accounts"]} | set(names)
-        self.state.keep(accounts=sorted(old))
+        self.state.keep(schemas=schemas, accounts=sorted(old))
         accounts.make(there, sorted(old), users, "DO 0")
         accounts.grant(there, grants, defaults, "DO 0")
         for each in left_out:
@@ -143,7 +144,7 @@ class Cutover:
         others = [name for name in ours if name not in plan.SYSTEM and name not in self.state["schemas"]]
         there.run("source", plan.go_back(host, port, password, BACK_ACCOUNT, others, self.state["at"]))
         await_running(there, "source", "multimed")
-        self.state.keep(back=f"{host}:{port}")
+        self.state.keep(back=f"{host}:{port}", others=others)
         return None
 
 
@@ -177,7 +178,8 @@ def go_back(there, state, seconds, say):
         there.run("master", f"RESET PERSIST IF EXISTS event_scheduler;\nSET GLOBAL event_scheduler = {events};\n" + OPEN_OURS)
         raise
     there.run("source", "STOP REPLICA FOR CHANNEL 'multimed';\nRESET REPLICA ALL FOR CHANNEL 'multimed';\n")
-    state.keep(phase="returned")
+    schemas = there.fact("master", f"SELECT {questions.SCHEMAS}")
+    state.keep(phase="returned", back="", schemas=[name for name in plan.wanted_schemas(schemas, []) if name not in state["others"]])
     reopen(there, state["source_was"])
     say("the old server takes writes again; our master is read-only")
 

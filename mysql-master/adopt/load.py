@@ -41,39 +41,48 @@ class Load:
         self.there, self.options, self.schemas, self.say = there, source_options, schemas, say
         self.tables, self.views = tables, views
         self.shares = plan.deal(tables, workers)
-        self.lock = None
+        # Processes that end with the load, however it ends.
         self.running = []
         self.done = [0] * len(self.shares)
 
     def run(self):
         """The snapshot's position; everything is loaded, and equal to the snapshot."""
         try:
-            return self._run()
+            self.lock = self.there.session("source")
+            self.lock.run(f"SET SESSION lock_wait_timeout = {LOCK_WAIT_S}")
+            self.lock.run("LOCK INSTANCE FOR BACKUP")
+            self.pipe(STRUCTURE, self.views)
+            position, dumps, readers = self._snapshot()
+            self._rows(dumps, readers)
+            self.pipe(PROGRAMS, self.views)
+            self.pipe(VIEWS, self.tables)
+            self.lock.run("UNLOCK INSTANCE")
+            return position
         finally:
-            for each in self.running:
-                each.kill()
-            if self.lock:
-                self.lock.close()
+            self._end()
 
-    def _run(self):
-        self.lock = self.there.session("source")
-        self.lock.run(f"SET SESSION lock_wait_timeout = {LOCK_WAIT_S}")
-        self.lock.run("LOCK INSTANCE FOR BACKUP")
-        self.pipe(STRUCTURE, self.views)
-        position, dumps, readers = self._snapshot()
+    def _end(self):
+        """Also what hangs: whoever waits for it goes on."""
+        for each in self.running:
+            each.kill()
+
+    def _rows(self, dumps, readers):
         begun = time.monotonic()
         with concurrent.futures.ThreadPoolExecutor(len(self.shares) + 1) as pool:
-            # CHECKSUM TABLE reads in the session's snapshot.
-            sums = pool.submit(self._sums, readers)
-            ends = [pool.submit(self._watch, number, dump) for number, dump in enumerate(dumps)]
-            self._say_progress(ends, begun)
-            for end in ends:
-                end.result()
-            self._compare(sums.result())
-        self.say(f"{len(self.tables)} tables loaded and compared in {time.monotonic() - begun:.1f} s: programs and views follow")
-        self.pipe(PROGRAMS, self.views)
-        self.pipe(VIEWS, self.tables)
-        return position
+            try:
+                # CHECKSUM TABLE reads in the session's snapshot.
+                sums = pool.submit(self._sums, readers)
+                ends = [pool.submit(self._watch, number, dump) for number, dump in enumerate(dumps)]
+                self._say_progress([*ends, sums], begun)
+                for end in ends:
+                    end.result()
+                expected = sums.result()
+            except BaseException:
+                self._end()
+                raise
+        loaded = time.monotonic() - begun
+        self._compare(expected)
+        self.say(f"{len(self.tables)} tables loaded in {loaded:.1f} s, equal to the snapshot")
 
     def pipe(self, what, without):
         """One dump of these schemas, from its begin to its end."""
@@ -82,8 +91,9 @@ class Load:
     def _snapshot(self):
         """(position, dumps, readers), each with a snapshot of the same moment: begun while nobody could commit."""
         scripts = [self._dump(number, share) for number, share in enumerate(self.shares)]
-        self.running = dumps = [self.there.start(script) for script in scripts]
+        dumps = [self.there.start(script) for script in scripts]
         readers = [self.there.session("source") for _ in self.shares]
+        self.running += [*dumps, *readers, self.lock]
         for reader in readers:
             reader.run("SET SESSION transaction_isolation = 'REPEATABLE-READ', SESSION wait_timeout = 86400")
         held = time.monotonic()
@@ -140,10 +150,9 @@ class Load:
     def _say_progress(self, ends, begun):
         whole = max(1, sum(table[2] for table in self.tables))
         while concurrent.futures.wait(ends, SAY_EVERY_S, concurrent.futures.FIRST_EXCEPTION).not_done:
-            if any(each.done() and each.exception() for each in ends):
-                for each in self.running:
-                    each.kill()
-                return
+            failed = [each for each in ends if each.done() and each.exception()]
+            if failed:
+                raise failed[0].exception()
             done = sum(self.done)
             self.say(f"{done >> 20} of {whole >> 20} MiB in {time.monotonic() - begun:.0f} s")
 

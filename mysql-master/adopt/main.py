@@ -29,7 +29,7 @@ environment = os.environ
 
 
 def say(text):
-    print(f"adopt: {text}", file=sys.stderr, flush=True)
+    print(f"{time.monotonic():.1f} adopt: {text}", file=sys.stderr, flush=True)
 
 
 def stop_on(mistakes):
@@ -63,9 +63,12 @@ def source_options(password):
 def load_all(there, state, password):
     wanted = [name for name in environment.get("ADOPT_DB", "").split(",") if name]
     following = environment.get("FOLLOW") == "1"
+    found = [f"precheck: {each}" for each in plan.blocks(pathlib.Path(environment["ADOPT_PRECHECK"]).read_text())]
+    lacking = list(plan.missing_rights(there.fact("source", questions.RIGHTS), plan.NEEDED + (plan.NEEDED_TO_FOLLOW if following else ())))
+    # Without them the rest cannot be asked.
+    stop_on(found + lacking if lacking else [])
     source, ours = there.fact("source", questions.SOURCE), there.fact("master", questions.OURS)
     begun = {"schemas": state["schemas"] if state["phase"] == "loading" else [], "accounts": state["accounts"]}
-    found = [f"precheck: {each}" for each in plan.blocks(pathlib.Path(environment["ADOPT_PRECHECK"]).read_text())]
     found += plan.mistakes(source, ours, wanted, following, begun, environment["NAME"])
     found += out_of_reach() if following else ()
     stop_on(found)
@@ -73,8 +76,10 @@ def load_all(there, state, password):
     remove(there, begun["schemas"], [])
     names, users, defaults, grants, left_out = accounts.read(there, environment["NAME"], schemas if wanted else None)
     old = {tuple(each) for each in begun["accounts"]} | set(names)
-    state.keep(phase="loading", schemas=schemas, accounts=sorted(old), source=f"{environment['SOURCE_HOST']}:{environment['SOURCE_PORT']}")
-    with events_off(there, ours["event_scheduler"]):
+    scheduler = state["event_scheduler"] if state["phase"] == "loading" else ours["event_scheduler"]
+    address = f"{environment['SOURCE_HOST']}:{environment['SOURCE_PORT']}"
+    state.keep(phase="loading", schemas=schemas, accounts=sorted(old), source=address, event_scheduler=scheduler)
+    with events_off(there, scheduler):
         accounts.make(there, sorted(old), users, load.UNLOGGED)
         position = loaded(there, schemas)
         accounts.grant(there, grants, defaults, load.UNLOGGED)
@@ -92,6 +97,8 @@ def loaded(there, schemas):
     views = [each for each in there.fact("source", questions.VIEWS) if each[0] in schemas]
     size = sum(table[2] for table in tables) >> 20
     say(f"loading {size} MiB in {len(tables)} tables of {len(schemas)} schemas")
+    if not tables:
+        raise clients.Failed("there is no table to load")
     text = load.Load(there, there.source_options, schemas, tables, views, int(environment["THREADS"]), say).run()
     return clients.json.loads(text)
 
@@ -176,8 +183,7 @@ def cancel(there, state):
     if follow.has_channel(there, "master", plan.CHANNEL):
         there.run("master", follow.FORGET)
     there.run("master", follow.OPEN_OURS + f"DROP USER IF EXISTS {follow.BACK_ACCOUNT}@'%';\n")
-    if phase == "returned":
-        there.run("master", "RESET PERSIST IF EXISTS event_scheduler;\nSET GLOBAL event_scheduler = ON;\n")
+    there.run("master", f"RESET PERSIST IF EXISTS event_scheduler;\nSET GLOBAL event_scheduler = {state['event_scheduler']};\n")
     if way == "drop":
         remove(there, state["schemas"], state["accounts"])
     state.forget()
@@ -201,7 +207,7 @@ def cutover(there, state):
 
 
 def mistakes_of_way_back(source):
-    yield from plan.missing_rights(source, plan.NEEDED_TO_GO_BACK)
+    yield from plan.missing_rights(source["privileges"], plan.NEEDED_TO_GO_BACK)
     if source["gtid_mode"] != "ON":
         yield f"BACK needs gtid_mode=ON there, it is {source['gtid_mode']}"
 
@@ -209,7 +215,7 @@ def mistakes_of_way_back(source):
 def go_back(there, state):
     if state["phase"] != "done" or not state["back"]:
         stop_on([f"there is no way back: {PHASES[state['phase']]}, and the old server does not follow (make cutover BACK=host:port)"])
-    stop_on(list(plan.missing_rights(there.fact("source", questions.SOURCE), plan.NEEDED_TO_GO_BACK)))
+    stop_on(list(plan.missing_rights(there.fact("source", questions.RIGHTS), plan.NEEDED_TO_GO_BACK)))
     follow.go_back(there, state, int(environment["TIMEOUT_S"]), say)
 
 

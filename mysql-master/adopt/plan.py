@@ -40,12 +40,11 @@ def own_account(user, mine):
 
 
 def wanted_schemas(there, wanted):
-    return [name for name in there if name not in SYSTEM and (not wanted or name in wanted)]
+    return sorted(name for name in there if name not in SYSTEM and (not wanted or name in wanted))
 
 
 def mistakes(source, ours, wanted, follow, begun, mine):
     """Everything that keeps the load from beginning. mine: the account that reads there; begun: schemas and accounts that an earlier, unfinished load made."""
-    yield from missing_rights(source, NEEDED + (NEEDED_TO_FOLLOW if follow else ()))
     for name in wanted:
         if name not in source["schemas"]:
             yield f"DB: the server has no schema {name}"
@@ -60,12 +59,16 @@ def mistakes(source, ours, wanted, follow, begun, mine):
             yield f"account {user}@{host} is here already: drop it here, or rename one of them"
     if source["partial_revokes"] and not ours["partial_revokes"]:
         yield "accounts there have partial revokes: partial_revokes=ON in mysql-master/conf.d and mysql-satellite/conf.d first"
+    if ours["channel"]:
+        yield "our master follows a server already: make adopt STATUS=1"
+    if ours["read_only"]:
+        yield "our master is read-only"
     if follow:
         yield from mistakes_of_following(source, ours)
 
 
-def missing_rights(source, needed):
-    lacks = [each for each in needed if each not in source["privileges"]]
+def missing_rights(privileges, needed):
+    lacks = [each for each in needed if each not in privileges]
     if lacks:
         yield f"the account lacks {', '.join(lacks)} on *.*: GRANT them"
 
@@ -78,10 +81,6 @@ def mistakes_of_following(source, ours):
         yield f"FOLLOW=1 needs gtid_mode ON or OFF there, it is {source['gtid_mode']}"
     if source["server_id"] in (0, ours["server_id"]):
         yield f"FOLLOW=1 needs another server_id there than {source['server_id']}: SET PERSIST server_id, or set it in mysql-master/conf.d"
-    if ours["channel"]:
-        yield "our master follows a server already: make adopt STATUS=1"
-    if ours["read_only"]:
-        yield "our master is read-only"
 
 
 def deal(tables, workers):
@@ -171,7 +170,7 @@ def go_back(host, port, password, account_there, others, at):
     return (
         f"SET @missing = GTID_SUBTRACT({literal(at)}, @@global.gtid_executed);\n"
         "SET @purge = IF(@missing = '', 'DO 0', CONCAT('SET GLOBAL gtid_purged = ''+', @missing, ''''));\n"
-        "PREPARE purge FROM @purge; EXECUTE purge; DEALLOCATE PREPARE purge;\n"
+        "PREPARE statement FROM @purge; EXECUTE statement; DEALLOCATE PREPARE statement;\n"
         f"CHANGE REPLICATION SOURCE TO SOURCE_HOST = {literal(host)}, SOURCE_PORT = {port}, SOURCE_USER = {literal(account_there)}, "
         f"SOURCE_PASSWORD = {literal(password)}, SOURCE_AUTO_POSITION = 1, SOURCE_SSL = 1, GET_SOURCE_PUBLIC_KEY = 1, "
         "SOURCE_CONNECT_RETRY = 5, SOURCE_RETRY_COUNT = 0 FOR CHANNEL 'multimed';\n"

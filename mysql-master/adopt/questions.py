@@ -9,9 +9,11 @@ from facts import ITSELF, SYSTEM
 SCHEMAS = "(SELECT JSON_ARRAYAGG(schema_name) FROM information_schema.schemata)"
 ACCOUNTS = "(SELECT JSON_ARRAYAGG(JSON_ARRAY(user, host)) FROM mysql.user)"
 
+RIGHTS = f"SELECT JSON_ARRAYAGG(privilege_type) FROM information_schema.user_privileges WHERE grantee = {ITSELF}"
+
 SOURCE = f"""SELECT JSON_OBJECT(
   'version', @@version, 'schemas', {SCHEMAS}, 'accounts', {ACCOUNTS},
-  'privileges', (SELECT JSON_ARRAYAGG(privilege_type) FROM information_schema.user_privileges WHERE grantee = {ITSELF}),
+  'privileges', ({RIGHTS}),
   'partial_revokes', EXISTS (SELECT 1 FROM mysql.user WHERE JSON_EXTRACT(user_attributes, '$.Restrictions') IS NOT NULL),
   'gtid_mode', @@gtid_mode, 'log_bin', CAST(@@log_bin AS CHAR), 'server_id', @@server_id,
   'binlog_format', @@global.binlog_format, 'binlog_row_image', @@global.binlog_row_image,
