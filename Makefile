@@ -63,7 +63,7 @@ import: ## load a mysqldump file so that satellites get it: FILE=dump.sql [DB=na
 precheck: ## what keeps an existing MySQL from coming here: MYSQL=host:port [NAME=root] [PASSWORD_FILE=file]
 	@mysql-master/precheck
 
-adopt: ## load an existing MySQL: MYSQL=host:port NAME= PASSWORD_FILE= DB=a,b THREADS=4 FOLLOW=1; STATUS=1; CANCEL=keep|drop
+adopt: ## load an existing MySQL: MYSQL=host:port [NAME=root] [FOLLOW=1]; STATUS=1; CANCEL=keep|drop
 	@mysql-master/adopt/run adopt
 
 cutover: ## end FOLLOW=1: our master takes the writes; BACK=host:port keeps a way back, RETURN=1 takes it

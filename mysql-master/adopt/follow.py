@@ -35,7 +35,12 @@ def status(there, server, channel):
     if not has_channel(there, server, channel):
         return {}
     names, values = there.run(server, f"SHOW REPLICA STATUS FOR CHANNEL '{channel}';", "--column-names")
-    return dict(zip(names, values))
+    now = dict(zip(names, values))
+    if now["Last_SQL_Error"]:
+        # The coordinator's message only says where to look.
+        query = f"SELECT last_error_message FROM performance_schema.replication_applier_status_by_worker WHERE channel_name = '{channel}'"
+        now["Last_SQL_Error"] = "; ".join(row[0] for row in there.run(server, query + ";") if row[0]) or now["Last_SQL_Error"]
+    return now
 
 
 def has_channel(there, server, channel):
@@ -91,11 +96,21 @@ class Cutover:
         return self.there.fact("source", questions.POSITION)
 
     def _ask_or_set(self, source):
-        statement = f"SET SESSION lock_wait_timeout = {self.seconds};\nSET GLOBAL super_read_only = ON;\nSET GLOBAL event_scheduler = OFF;\n"
         if not may_set(source):
             self.say("run there: SET GLOBAL super_read_only = ON; SET GLOBAL event_scheduler = OFF;")
             return await_value(lambda: self.there.value("source", "@@super_read_only") == "1", self.seconds, "the source is not read-only")
-        return self.there.run("source", statement)
+        return await_value(self._closed, self.seconds, "the source's transactions do not end")
+
+    def _closed(self):
+        """In short tries, for the reason that load.LOCK_WAIT_S has."""
+        set_them = "SET GLOBAL super_read_only = ON;\nSET GLOBAL event_scheduler = OFF;\n"
+        try:
+            self.there.run("source", f"SET SESSION lock_wait_timeout = {load.LOCK_WAIT_S};\n{set_them}")
+        except clients.Failed as failure:
+            if load.LOCK_TIMEOUT in str(failure):
+                return False
+            raise
+        return True
 
     def _await_applied(self, source, position):
         """Asked in steps, so that what stops the channel is said at once."""
@@ -140,11 +155,9 @@ class Cutover:
             f"SET GLOBAL super_read_only = OFF;\nDROP USER IF EXISTS {BACK_ACCOUNT}@'%';\nCREATE USER {BACK_ACCOUNT}@'%' IDENTIFIED WITH "
             f"caching_sha2_password BY '{password}' REQUIRE SSL;\nGRANT REPLICATION SLAVE ON *.* TO {BACK_ACCOUNT}@'%';\n",
         )
-        ours = there.fact("master", f"SELECT {questions.SCHEMAS}")
-        others = [name for name in ours if name not in plan.SYSTEM and name not in self.state["schemas"]]
-        there.run("source", plan.go_back(host, port, password, BACK_ACCOUNT, others, self.state["at"]))
+        there.run("source", plan.go_back(host, port, password, BACK_ACCOUNT, self.state["others"], self.state["at"]))
         await_running(there, "source", "multimed")
-        self.state.keep(back=f"{host}:{port}", others=others)
+        self.state.keep(back=f"{host}:{port}")
         return None
 
 
@@ -178,8 +191,7 @@ def go_back(there, state, seconds, say):
         there.run("master", f"RESET PERSIST IF EXISTS event_scheduler;\nSET GLOBAL event_scheduler = {events};\n" + OPEN_OURS)
         raise
     there.run("source", "STOP REPLICA FOR CHANNEL 'multimed';\nRESET REPLICA ALL FOR CHANNEL 'multimed';\n")
-    schemas = there.fact("master", f"SELECT {questions.SCHEMAS}")
-    state.keep(phase="returned", back="", schemas=[name for name in plan.wanted_schemas(schemas, []) if name not in state["others"]])
+    state.keep(phase="returned", back="")
     reopen(there, state["source_was"])
     say("the old server takes writes again; our master is read-only")
 

@@ -17,7 +17,11 @@ import clients
 import plan
 import questions
 
-LOCK_WAIT_S = 20
+# Writers wait with it, and it can be in vain: a statement that waits for a row of a transaction whose next statement waits for this lock.
+LOCK_WAIT_S = 2
+LOCK_PAUSE_S = 1
+LOCK_WITHIN_S = 120
+LOCK_TIMEOUT = "ERROR 1205 "
 SNAPSHOTS_WITHIN_S = 30
 SAY_EVERY_S = 5
 
@@ -48,15 +52,15 @@ class Load:
     def run(self):
         """The snapshot's position; everything is loaded, and equal to the snapshot."""
         try:
-            self.lock = self.there.session("source")
-            self.lock.run(f"SET SESSION lock_wait_timeout = {LOCK_WAIT_S}")
-            self.lock.run("LOCK INSTANCE FOR BACKUP")
+            definitions = self._session()
+            definitions.run(f"SET SESSION lock_wait_timeout = {LOCK_WITHIN_S}")
+            definitions.run("LOCK INSTANCE FOR BACKUP")
             self.pipe(STRUCTURE, self.views)
             position, dumps, readers = self._snapshot()
             self._rows(dumps, readers)
             self.pipe(PROGRAMS, self.views)
             self.pipe(VIEWS, self.tables)
-            self.lock.run("UNLOCK INSTANCE")
+            definitions.run("UNLOCK INSTANCE")
             return position
         finally:
             self._end()
@@ -92,14 +96,13 @@ class Load:
         """(position, dumps, readers), each with a snapshot of the same moment: begun while nobody could commit."""
         scripts = [self._dump(number, share) for number, share in enumerate(self.shares)]
         dumps = [self.there.start(script) for script in scripts]
-        readers = [self.there.session("source") for _ in self.shares]
-        self.running += [*dumps, *readers, self.lock]
+        self.running += dumps
+        readers = [self._session() for _ in self.shares]
         for reader in readers:
             reader.run("SET SESSION transaction_isolation = 'REPEATABLE-READ', SESSION wait_timeout = 86400")
-        held = time.monotonic()
-        self.lock.run("FLUSH TABLES WITH READ LOCK")
+        lock, held = self._lock_writers()
         try:
-            position = self.lock.run(questions.POSITION)[0][0]
+            position = lock.run(questions.POSITION)[0][0]
             for dump in dumps:
                 dump.stdin.write("\n")
                 dump.stdin.flush()
@@ -107,9 +110,28 @@ class Load:
                 reader.run("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
             self._await_snapshots(dumps)
         finally:
-            self.lock.run("UNLOCK TABLES")
+            lock.run("UNLOCK TABLES")
         self.say(f"{len(dumps)} snapshots of one moment; writers there waited {time.monotonic() - held:.2f} s")
         return position, dumps, readers
+
+    def _session(self):
+        session = self.there.session("source")
+        self.running.append(session)
+        return session
+
+    def _lock_writers(self):
+        """(session, since when): nobody commits until it lets go."""
+        end = time.monotonic() + LOCK_WITHIN_S
+        while True:
+            lock, since = self._session(), time.monotonic()
+            lock.run(f"SET SESSION lock_wait_timeout = {LOCK_WAIT_S}")
+            try:
+                lock.run("FLUSH TABLES WITH READ LOCK")
+                return lock, since
+            except clients.Failed as failure:
+                if LOCK_TIMEOUT not in str(failure) or time.monotonic() > end:
+                    raise
+            time.sleep(LOCK_PAUSE_S)
 
     @staticmethod
     def _await_snapshots(dumps):

@@ -78,7 +78,8 @@ def load_all(there, state, password):
     old = {tuple(each) for each in begun["accounts"]} | set(names)
     scheduler = state["event_scheduler"] if state["phase"] == "loading" else ours["event_scheduler"]
     address = f"{environment['SOURCE_HOST']}:{environment['SOURCE_PORT']}"
-    state.keep(phase="loading", schemas=schemas, accounts=sorted(old), source=address, event_scheduler=scheduler)
+    others = [name for name in ours["schemas"] if name not in plan.SYSTEM and name not in schemas]
+    state.keep(phase="loading", schemas=schemas, others=others, accounts=sorted(old), source=address, event_scheduler=scheduler)
     with events_off(there, scheduler):
         accounts.make(there, sorted(old), users, load.UNLOGGED)
         position = loaded(there, schemas)
@@ -185,9 +186,17 @@ def cancel(there, state):
     there.run("master", follow.OPEN_OURS + f"DROP USER IF EXISTS {follow.BACK_ACCOUNT}@'%';\n")
     there.run("master", f"RESET PERSIST IF EXISTS event_scheduler;\nSET GLOBAL event_scheduler = {state['event_scheduler']};\n")
     if way == "drop":
-        remove(there, state["schemas"], state["accounts"])
+        remove(there, made_here(there, state), state["accounts"])
     state.forget()
     say("the schemas and accounts are dropped here" if way == "drop" else "our master follows nobody; what was loaded stays")
+
+
+def made_here(there, state):
+    """Schemas that came with the load, and those that came after it: by the channel, or, while the old server followed, for both."""
+    if state["phase"] not in ("following", "returned"):
+        return state["schemas"]
+    now = plan.wanted_schemas(there.fact("master", f"SELECT {questions.SCHEMAS}"), [])
+    return [name for name in now if name not in state["others"]]
 
 
 def cutover(there, state):

@@ -49,7 +49,7 @@ def mistakes(source, ours, wanted, follow, begun, mine):
         if name not in source["schemas"]:
             yield f"DB: the server has no schema {name}"
     schemas = wanted_schemas(source["schemas"], wanted)
-    if not schemas:
+    if not schemas and not wanted:
         yield "the server has no schema to load"
     for name in sorted(set(schemas) & set(ours["schemas"]) - set(begun["schemas"])):
         yield f"schema {name} is here already: drop it, or leave it out with DB="
@@ -128,7 +128,7 @@ def grants(statements, known, schemas):
     for statement in statements:
         found, named = GLOBAL_GRANT.match(statement), OBJECT.search(statement)
         if found:
-            names = found[1].split(", ")
+            names = re.split(", ?", found[1])
             left_out += [name for name in names if name in WITHHELD or name not in known]
             names = [name for name in names if name not in left_out]
             if names:
