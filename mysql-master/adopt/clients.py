@@ -33,7 +33,16 @@ class Clients:
         self.name = f"{project}-adopt"
         image = f"multimed/mysql-master:{os.environ['MULTIMED_VERSION']}"
         command = ["docker", "run", "--rm", "-i", "--init", "--name", self.name, "--network", "host", "--log-driver", "none"]
-        command += ["--label", "multimed.adopt=yes", "--tmpfs", "/adopt:mode=0700", "-v", f"{project}_sockets:/sockets", "--entrypoint", "bash"]
+        command += [
+            "--label",
+            "multimed.adopt=yes",
+            "--tmpfs",
+            "/adopt:mode=0700",
+            "-v",
+            f"{project}_sockets:/sockets",
+            "--entrypoint",
+            "bash",
+        ]
         self.process = subprocess.Popen(
             [*command, image, "-c", "echo ready; exec cat"],
             stdin=subprocess.PIPE,

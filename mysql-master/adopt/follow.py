@@ -98,8 +98,10 @@ class Cutover:
     def _ask_or_set(self, source):
         if not may_set(source):
             self.say("run there: SET GLOBAL super_read_only = ON; SET GLOBAL event_scheduler = OFF;")
-            return await_value(lambda: self.there.value("source", "@@super_read_only") == "1", self.seconds, "the source is not read-only")
-        return await_value(self._closed, self.seconds, "the source's transactions do not end")
+            return await_value(
+                lambda: self.there.value("source", "@@super_read_only") == "1", self.seconds, lambda: "the source is not read-only"
+            )
+        return await_value(self._closed, self.seconds, lambda: "the source's transactions do not end")
 
     def _closed(self):
         """In short tries, for the reason that load.LOCK_WAIT_S has."""
@@ -122,7 +124,9 @@ class Cutover:
         while self.there.value("master", wait) != "1":
             error = plan.channel_error(status(self.there, "master", plan.CHANNEL))
             if error or time.monotonic() > end:
-                raise clients.Failed(error or f"not all of the source was here within {self.seconds} s (TIMEOUT_S); the source is open again")
+                raise clients.Failed(
+                    error or f"not all of the source was here within {self.seconds} s (TIMEOUT_S); the source is open again"
+                )
 
     def open_source(self):
         reopen(self.there, self.state["source_was"])
@@ -185,7 +189,7 @@ def go_back(there, state, seconds, say):
         await_value(
             lambda: there.value("source", f"WAIT_FOR_EXECUTED_GTID_SET({plan.literal(last)}, 1) = 0") == "1",
             seconds,
-            "the old server does not have all that was written here: " + plan.channel_line(status(there, "source", "multimed")),
+            lambda: f"the old server lacks {lacks(there, last)}: {plan.channel_line(status(there, 'source', 'multimed'))}",
         )
     except BaseException:
         there.run("master", f"RESET PERSIST IF EXISTS event_scheduler;\nSET GLOBAL event_scheduler = {events};\n" + OPEN_OURS)
@@ -196,11 +200,15 @@ def go_back(there, state, seconds, say):
     say("the old server takes writes again; our master is read-only")
 
 
+def lacks(there, gtid_set):
+    return one_line(there.value("source", f"GTID_SUBTRACT({plan.literal(gtid_set)}, @@global.gtid_executed)"))
+
+
 def await_value(condition, seconds, complaint):
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
-            raise clients.Failed(f"{complaint} (after {seconds} s, TIMEOUT_S)")
+            raise clients.Failed(f"{complaint()} (after {seconds} s, TIMEOUT_S)")
         time.sleep(0.2)
 
 
@@ -210,7 +218,14 @@ def one_line(gtid_set):
 
 def satellites_lack(project, gtid_set):
     """Names of running satellites that do not hold a GTID set yet, or do not answer."""
-    command = ["docker", "ps", "--filter", f"label=com.docker.compose.project={project}", "--format", '{{.Label "com.docker.compose.service"}} {{.ID}}']
+    command = [
+        "docker",
+        "ps",
+        "--filter",
+        f"label=com.docker.compose.project={project}",
+        "--format",
+        '{{.Label "com.docker.compose.service"}} {{.ID}}',
+    ]
     running = [line.split() for line in subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()]
     lacking = []
     for name, container in sorted(running):

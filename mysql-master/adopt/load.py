@@ -33,7 +33,9 @@ ROWS = "--no-create-info --no-create-db --skip-triggers --verbose"
 PROGRAMS = "--no-data --no-create-info --no-create-db --routines --events --triggers"
 EVENTS = "--no-data --no-create-info --no-create-db --events --skip-triggers"
 VIEWS = "--no-data --no-create-db --skip-triggers"
-INTO = "mysql --defaults-file=/adopt/master.cnf --default-character-set=utf8mb4 --max-allowed-packet=1G --binary-mode --init-command='{first}'"
+INTO = (
+    "mysql --defaults-file=/adopt/master.cnf --default-character-set=utf8mb4 --max-allowed-packet=1G --binary-mode --init-command='{first}'"
+)
 UNLOGGED = "SET SESSION sql_log_bin = 0"
 # What --verbose says next after START TRANSACTION WITH CONSISTENT SNAPSHOT.
 SNAPSHOT_BEGUN = "-- Setting savepoint...\n"

@@ -29,7 +29,7 @@ environment = os.environ
 
 
 def say(text):
-    print(f"{time.monotonic():.1f} adopt: {text}", file=sys.stderr, flush=True)
+    print(f"adopt: {text}", file=sys.stderr, flush=True)
 
 
 def stop_on(mistakes):

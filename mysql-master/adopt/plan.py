@@ -161,7 +161,9 @@ def follow(source, host, port, user, password, position, tls):
 
 def purge(marker, gtid_set=""):
     """Makes the load a part of our master's GTID set: satellites lack it, and clone. Read by capture as any GTID without an event."""
-    return f"SET GLOBAL gtid_purged = CONCAT_WS(',', '+{marker}:1', NULLIF(GTID_SUBTRACT({literal(gtid_set)}, @@global.gtid_executed), ''));\n"
+    return (
+        f"SET GLOBAL gtid_purged = CONCAT_WS(',', '+{marker}:1', NULLIF(GTID_SUBTRACT({literal(gtid_set)}, @@global.gtid_executed), ''));\n"
+    )
 
 
 def go_back(host, port, password, account_there, others, at):

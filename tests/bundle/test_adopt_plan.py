@@ -13,9 +13,16 @@ import plan  # noqa: E402
 import state  # noqa: E402
 
 SOURCE = {
-    **{"version": "8.4.3", "schemas": ["mysql", "sys", "shop", "old"], "accounts": [["app", "%"], ["root", "localhost"]]},
-    **{"privileges": [*plan.NEEDED, *plan.NEEDED_TO_FOLLOW], "partial_revokes": 0, "gtid_mode": "ON", "log_bin": "1", "server_id": 1},
-    **{"binlog_format": "ROW", "binlog_row_image": "FULL"},
+    "version": "8.4.3",
+    "schemas": ["mysql", "sys", "shop", "old"],
+    "accounts": [["app", "%"], ["root", "localhost"]],
+    "privileges": [*plan.NEEDED, *plan.NEEDED_TO_FOLLOW],
+    "partial_revokes": 0,
+    "gtid_mode": "ON",
+    "log_bin": "1",
+    "server_id": 1,
+    "binlog_format": "ROW",
+    "binlog_row_image": "FULL",
 }
 OURS = {"schemas": ["mysql"], "accounts": [["root", "localhost"]], "partial_revokes": 0, "server_id": 6034, "channel": 0, "read_only": 0}
 NOTHING = {"schemas": [], "accounts": []}
@@ -70,7 +77,10 @@ def test_tables_are_dealt_by_size_and_each_once():
 
 def test_default_roles_wait_for_the_roles():
     made = "CREATE USER `a`@`%` IDENTIFIED WITH 'caching_sha2_password' AS 0x24 DEFAULT ROLE `r``x`@`%`,`s`@`%` REQUIRE NONE"
-    assert plan.create_user(made) == ("CREATE USER `a`@`%` IDENTIFIED WITH 'caching_sha2_password' AS 0x24 REQUIRE NONE", "`r``x`@`%`,`s`@`%`")
+    assert plan.create_user(made) == (
+        "CREATE USER `a`@`%` IDENTIFIED WITH 'caching_sha2_password' AS 0x24 REQUIRE NONE",
+        "`r``x`@`%`,`s`@`%`",
+    )
     assert plan.create_user("CREATE USER `a`@`%` REQUIRE NONE") == ("CREATE USER `a`@`%` REQUIRE NONE", None)
 
 

@@ -15,7 +15,7 @@ import pytest
 from support import compose as containers
 from support import old as servers
 
-ACCOUNT, PASSWORD = "old_mover", "mover's \"password\""
+ACCOUNT, PASSWORD = "old_mover", 'mover\'s "password"'
 OPTIONS = ("--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--log-bin-trust-function-creators=ON", "--server-id=1")
 SCRIPT = r"""
 CREATE USER old_mover@'%' IDENTIFIED BY 'mover\'s "password"'; GRANT ALL ON *.* TO old_mover@'%';
@@ -46,7 +46,6 @@ GRANT SUPER, PROCESS ON *.* TO old_bob@'%'; GRANT SELECT (id), UPDATE (v) ON old
 GRANT EXECUTE ON PROCEDURE old_shop.give TO old_bob@'%'; GRANT old_reader TO old_bob@'%' WITH ADMIN OPTION;
 CREATE DEFINER = old_tpcw@'%' EVENT old_shop.tick ON SCHEDULE EVERY 1 HOUR DO UPDATE ticks SET n = n + 1000;
 """
-SCHEMAS = ("old_tpcw", "old_shop", "old_odd na`me ü")
 TABLES = (
     "SELECT CONCAT('`', REPLACE(table_schema, '`', '``'), '`.`', REPLACE(table_name, '`', '``'), '`') FROM information_schema.tables "
     "WHERE table_schema LIKE 'old\\_%' AND table_type = 'BASE TABLE' ORDER BY 1"
@@ -62,7 +61,6 @@ def old(stack):
         scale = ("--items=1000", "--ebs=1", "--carts=8", "--threads=2")
         containers.run("sysbench", "loadgen/tpcw.lua", *login, *scale, "prepare")
         yield server
-        stack.client("master", "".join(f"DROP DATABASE IF EXISTS `{name.replace('`', '``')}`;" for name in SCHEMAS))
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +69,12 @@ def given(stack, old, tmp_path_factory):
     file = tmp_path_factory.mktemp("adopt") / "password"
     file.write_text(PASSWORD + "\n")
     yield {"MYSQL": f"{old.address}:3306", "NAME": ACCOUNT, "PASSWORD_FILE": str(file)}
+    # Where a test has failed: whatever is left.
     make("adopt", {"CANCEL": "drop"})
+    make("adopt", {"CANCEL": "keep"})
+    users = stack.client("master", "SELECT CONCAT('DROP USER ', user, ';') FROM mysql.user WHERE user LIKE 'old\\_%'")
+    schemas = "SELECT CONCAT('DROP DATABASE `', REPLACE(schema_name, '`', '``'), '`;') FROM information_schema.schemata WHERE schema_name LIKE 'old\\_%'"
+    stack.client("master", users + stack.client("master", schemas))
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +87,6 @@ def writers(old):
 def make(target, variables, timeout=200):
     done = containers.run("make", "-s", target, check=False, env=variables, timeout=timeout)
     assert PASSWORD not in done.stdout + done.stderr
-    open("/tmp/hC/adopt.log", "a").write(target + str(variables) + done.stderr)
     return done
 
 
@@ -136,8 +138,7 @@ def of_old(old):
 def test_every_mistake_is_said_at_once_and_nothing_is_touched(stack, old, given):
     stack.sql("master", "CREATE DATABASE old_shop")
     stack.sql("master", "CREATE USER old_ann@'%'")
-    stack.sql("master", "SET GLOBAL server_id = 1")
-    old.sql("SET GLOBAL binlog_row_image = MINIMAL; CREATE TABLE old_shop.m (i INT) ENGINE = MyISAM")
+    old.sql("SET GLOBAL server_id = 6034; SET GLOBAL binlog_row_image = MINIMAL; CREATE TABLE old_shop.m (i INT) ENGINE = MyISAM")
     before = stack.gtid("master"), old.value("@@gtid_executed")
     try:
         done = make("adopt", {**given, "FOLLOW": "1"})
@@ -145,8 +146,8 @@ def test_every_mistake_is_said_at_once_and_nothing_is_touched(stack, old, given)
             assert each in done.stderr, done.stderr
         assert (stack.gtid("master"), old.value("@@gtid_executed")) == before
     finally:
-        stack.client("master", "DROP DATABASE old_shop; DROP USER old_ann@'%'; SET GLOBAL server_id = 6034")
-        old.sql("SET GLOBAL binlog_row_image = FULL; DROP TABLE old_shop.m")
+        stack.client("master", "DROP DATABASE old_shop; DROP USER old_ann@'%'")
+        old.sql("SET GLOBAL server_id = 1; SET GLOBAL binlog_row_image = FULL; DROP TABLE old_shop.m")
     done = make("adopt", {**given, "NAME": "old_little"})
     assert "lacks SELECT" in done.stderr and "Error 64" in done.stderr
     done = make("adopt", {**given, "FOLLOW": "yes", "DB": "x", "THREADS": "0"})
@@ -161,7 +162,9 @@ def test_a_load_that_was_killed_starts_over(stack, old, given, writers):
         line = next(line for line in command.stderr if "snapshots of one moment" in line)
         os.killpg(command.pid, signal.SIGKILL)
     assert "4 snapshots" in line
-    stack.wait_for(lambda: not containers.run("docker", "ps", "-q", "--filter", "name=-adopt$").stdout, 30, "the clients' container to be gone")
+    stack.wait_for(
+        lambda: not containers.run("docker", "ps", "-q", "--filter", "name=-adopt$").stdout, 30, "the clients' container to be gone"
+    )
     assert "loading" in make("adopt", {"STATUS": "1"}).stdout
     assert old.value("COUNT(*) FROM performance_schema.metadata_locks WHERE object_type = 'BACKUP LOCK'") == "0", "it is locked no longer"
 
@@ -198,8 +201,8 @@ def test_views_programs_and_accounts_are_as_they_were(stack, old):
 
 def test_a_cutover_that_is_late_leaves_the_old_server_open(stack, old, given, writers):
     stack.sql("master", "STOP REPLICA SQL_THREAD FOR CHANNEL 'adopt'")
-    done = make("cutover", {**given, "TIMEOUT_S": "1"})
-    assert done.returncode and "TIMEOUT_S" in done.stderr, done.stderr
+    done = make("cutover", {**given, "TIMEOUT_S": "5"})
+    assert done.returncode and "within 5 s" in done.stderr, done.stderr
     assert old.value("@@super_read_only, @@read_only, @@event_scheduler") == "0\t0\tON"
     stack.sql("master", "START REPLICA SQL_THREAD FOR CHANNEL 'adopt'")
     assert "following" in make("adopt", {"STATUS": "1"}).stdout
@@ -221,7 +224,9 @@ def test_a_cutover_loses_nothing_and_the_old_server_follows(stack, old, given, w
     assert len(expected) > 15
     for server in ("master", *stack.satellites):
         assert sums(lambda query, server=server: stack.sql(server, query)) == expected
-    assert stack.sql("master", "SELECT status, definer FROM information_schema.events WHERE event_schema = 'old_shop'") == [("ENABLED", "old_tpcw@%")]
+    assert stack.sql("master", "SELECT status, definer FROM information_schema.events WHERE event_schema = 'old_shop'") == [
+        ("ENABLED", "old_tpcw@%")
+    ]
     with stack.gate_connect(user="old_bob", password="changed", database=None):
         pass
 
@@ -231,11 +236,13 @@ def test_what_is_written_after_the_cutover_comes_back_to_the_old_server(stack, o
     stack.sql("master", "INSERT INTO old_shop.history (v) VALUES ('after')")
     stack.sql("master", "CREATE TABLE app.not_there (id INT PRIMARY KEY)")
     stack.sql("master", "DROP TABLE app.not_there")
-    done = make("cutover", {**given, "RETURN": "1"})
+    done = make("cutover", {**given, "RETURN": "1", "TIMEOUT_S": "20"})
     assert done.returncode == 0, done.stderr
     assert old.value("COUNT(*) FROM old_shop.history WHERE v = 'after'") == "1"
     assert sums(of_old(old)) == sums(lambda query: stack.sql("master", query))
     old.sql("INSERT INTO old_shop.history (v) VALUES ('there again')")
     assert make("adopt", {"CANCEL": "drop"}).returncode == 0
-    assert stack.sql("master", TABLES) == [] and stack.sql("master", "SELECT @@super_read_only, @@read_only, @@event_scheduler") == [(0, 0, "ON")]
+    assert stack.sql("master", TABLES) == [] and stack.sql("master", "SELECT @@super_read_only, @@read_only, @@event_scheduler") == [
+        (0, 0, "ON")
+    ]
     assert stack.sql("master", "SELECT user FROM mysql.user WHERE user LIKE 'old\\_%' OR user = 'multimed_back'") == []

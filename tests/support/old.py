@@ -17,10 +17,10 @@ class Old:
     def __init__(self, name):
         self.name = name
 
-    def sql(self, script, check=True, *options):
+    def sql(self, script, check=True):
         """A script as root; its rows as text, tab-separated."""
-        command = ("docker", "exec", "-i", self.name, "mysql", "-uroot", f"--socket={SOCKET}", "-N", "--default-character-set=utf8mb4", *options)
-        return containers.run(*command, input=script, check=check)
+        client = ("mysql", "-uroot", f"--socket={SOCKET}", "-N", "--default-character-set=utf8mb4")
+        return containers.run("docker", "exec", "-i", self.name, *client, input=script, check=check)
 
     def value(self, expression):
         return self.sql(f"SELECT {expression}").stdout.strip()
