@@ -21,6 +21,7 @@ CLOSE_OURS = "SET PERSIST super_read_only = ON;\n"
 LET_ROOT_IN = "SET PERSIST read_only = ON;\nSET PERSIST super_read_only = OFF;\n"
 OPEN_OURS = "RESET PERSIST IF EXISTS super_read_only;\nRESET PERSIST IF EXISTS read_only;\nSET GLOBAL super_read_only = OFF;\nSET GLOBAL read_only = OFF;\n"
 FORGET = f"STOP REPLICA FOR CHANNEL '{plan.CHANNEL}';\nRESET REPLICA ALL FOR CHANNEL '{plan.CHANNEL}';\n"
+LEAVE_OURS = "STOP REPLICA FOR CHANNEL 'multimed';\nRESET REPLICA ALL FOR CHANNEL 'multimed';\n"
 BACK_ACCOUNT = "multimed_back"
 
 
@@ -159,8 +160,13 @@ class Cutover:
             f"SET GLOBAL super_read_only = OFF;\nDROP USER IF EXISTS {BACK_ACCOUNT}@'%';\nCREATE USER {BACK_ACCOUNT}@'%' IDENTIFIED WITH "
             f"caching_sha2_password BY '{password}' REQUIRE SSL;\nGRANT REPLICATION SLAVE ON *.* TO {BACK_ACCOUNT}@'%';\n",
         )
-        there.run("source", plan.go_back(host, port, password, BACK_ACCOUNT, self.state["others"], self.state["at"]))
-        await_running(there, "source", "multimed")
+        try:
+            there.run("source", plan.go_back(host, port, password, BACK_ACCOUNT, self.state["others"], self.state["at"]))
+            await_running(there, "source", "multimed")
+        except BaseException:
+            # So that the next try may give another address.
+            there.run("source", LEAVE_OURS if has_channel(there, "source", "multimed") else "DO 0")
+            raise
         self.state.keep(back=f"{host}:{port}")
         return None
 
@@ -194,7 +200,7 @@ def go_back(there, state, seconds, say):
     except BaseException:
         there.run("master", f"RESET PERSIST IF EXISTS event_scheduler;\nSET GLOBAL event_scheduler = {events};\n" + OPEN_OURS)
         raise
-    there.run("source", "STOP REPLICA FOR CHANNEL 'multimed';\nRESET REPLICA ALL FOR CHANNEL 'multimed';\n")
+    there.run("source", LEAVE_OURS)
     state.keep(phase="returned", back="")
     reopen(there, state["source_was"])
     say("the old server takes writes again; our master is read-only")

@@ -25,8 +25,9 @@ OURS = """SELECT JSON_OBJECT(
   'channel', (SELECT COUNT(*) FROM performance_schema.replication_connection_configuration), 'read_only', @@read_only,
   'event_scheduler', @@event_scheduler)""" % (SCHEMAS, ACCOUNTS)
 
-# Base tables: schema, name, bytes, and whether a FLOAT is in them, which a dump writes with six digits.
-TABLES = f"""SELECT JSON_ARRAYAGG(JSON_ARRAY(t.table_schema, t.table_name, COALESCE(t.data_length, 0), EXISTS (
+# Base tables: schema, name, bytes as of now, and whether a FLOAT is in them, which a dump writes with six digits.
+TABLES = f"""SET SESSION information_schema_stats_expiry = 0;
+SELECT JSON_ARRAYAGG(JSON_ARRAY(t.table_schema, t.table_name, COALESCE(t.data_length, 0), EXISTS (
     SELECT 1 FROM information_schema.columns c WHERE c.table_schema = t.table_schema AND c.table_name = t.table_name
     AND c.data_type = 'float')))
   FROM information_schema.tables t WHERE t.table_type = 'BASE TABLE' AND t.table_schema NOT IN {SYSTEM}"""
