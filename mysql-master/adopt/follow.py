@@ -79,7 +79,8 @@ class Cutover:
 
     def _close_source(self, source):
         """Until all of it is here; what fails before that leaves the source as it was."""
-        was = {name: source[name] for name in ("read_only", "super_read_only", "event_scheduler")}
+        # An earlier cutover that was killed has made it read-only.
+        was = self.state["source_was"] or {name: source[name] for name in ("read_only", "super_read_only", "event_scheduler")}
         self.state.keep(source_was=was)
         try:
             position = self._make_read_only(source)
@@ -131,6 +132,7 @@ class Cutover:
 
     def open_source(self):
         reopen(self.there, self.state["source_was"])
+        self.state.keep(source_was=None)
 
     def _take_accounts_and_events(self):
         """As they are there now; events begin to run here."""

@@ -211,7 +211,7 @@ def cutover(there, state):
     say(f"our master takes the writes: point clients to {environment['BIND_ADDRESS']}:{environment['GATE_PORT']} (gate)")
     if state["back"]:
         say(f"the old server follows at {state['back']}: make cutover RETURN=1 goes back and loses nothing")
-    else:
+    elif source["gtid_mode"] == "ON":
         say("the old server does not follow: make cutover BACK=host:port lets it, as long as our binlogs since now are kept")
 
 

@@ -175,6 +175,10 @@ def test_it_is_loaded_and_followed_while_it_is_written(stack, old, given, writer
     assert "left out: old_bob@%: SUPER" in done.stderr and "old_shop.floats" in done.stderr
     assert sum(balance(stack)) == 1_000_000 and writers.errors == []
     assert "receiver Yes, applier Yes" in make("adopt", {"STATUS": "1"}).stdout
+    for satellite in stack.satellites:
+        assert stack.sql(satellite, "SELECT COUNT(*) FROM performance_schema.replication_connection_configuration") == [(0,)], (
+            "a clone is no replica"
+        )
     old.sql("ALTER TABLE old_shop.history ADD more INT DEFAULT 7; CREATE DATABASE old_new; CREATE TABLE old_new.t (i INT PRIMARY KEY)")
     wait = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'old_new'"
     stack.wait_for(lambda: stack.sql("master", wait)[0][0] == 1, 30, "what was made there")
@@ -213,6 +217,9 @@ def test_a_cutover_loses_nothing_and_the_old_server_follows(stack, old, given, w
     writers.errors.clear()
     late = Writers(old.address)
     old.sql("ALTER USER old_bob@'%' IDENTIFIED BY 'changed'; SET GLOBAL event_scheduler = ON")
+    done = make("cutover", {**given, "BACK": "127.0.0.1:1"})
+    assert done.returncode and "does not follow" in done.stderr
+    assert "closing" in make("adopt", {"STATUS": "1"}).stdout and stack.sql("master", "SELECT @@read_only") == [(1,)]
     done = make("cutover", {**given, "BACK": f"{containers.address('master')}:3306"})
     late.close()
     assert done.returncode == 0, done.stderr
