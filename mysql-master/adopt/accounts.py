@@ -4,13 +4,19 @@ In:  a Clients with `source` and `master`. Out: the accounts on the master, with
 Must never: give what bypasses the binlog (plan.WITHHELD), leave something out in silence, or show a password's hash.
 """
 
+import collections
+
 import plan
 
 AS_HEX = "SET SESSION print_identified_with_as_hex = ON, SESSION sql_mode = '', SESSION sql_quote_show_create = ON"
 
 
+# Names; statements that make them, name their default roles, and give privileges; what is left out of these.
+Accounts = collections.namedtuple("Accounts", "names users defaults grants left_out")
+
+
 def read(there, mine, schemas):
-    """(names, users, roles by default, grants, left out) of all accounts but the system's and `mine`."""
+    """All accounts but the system's and `mine`, in the order of their names."""
     listed = there.run("source", "SELECT user, host FROM mysql.user ORDER BY user, host;")
     names = [(user, host) for user, host in listed if not plan.own_account(user, mine)]
     known = {row[0].upper() for row in there.run("master", "SHOW PRIVILEGES;")}
@@ -27,7 +33,7 @@ def read(there, mine, schemas):
         grants += kept
         left_out += [f"{name[0]}@{name[1]}: {each}" for each in without]
     session.close()
-    return names, users, defaults, grants, left_out
+    return Accounts(names, users, defaults, grants, left_out)
 
 
 def make(there, old, users, first):
@@ -36,8 +42,8 @@ def make(there, old, users, first):
     there.run("master", script(first, [*drops, *users]))
 
 
-def grant(there, grants, defaults, first):
-    there.run("master", script(first, [*grants, *defaults]))
+def grant(there, copy, first):
+    there.run("master", script(first, [*copy.grants, *copy.defaults]))
 
 
 def script(first, statements):

@@ -17,9 +17,12 @@ import plan
 import questions
 
 CLOSE_OURS = "SET PERSIST super_read_only = ON;\n"
+CLOSE_SOURCE = "SET GLOBAL super_read_only = ON;\nSET GLOBAL event_scheduler = OFF;\n"
 # Root may write, clients may not.
 LET_ROOT_IN = "SET PERSIST read_only = ON;\nSET PERSIST super_read_only = OFF;\n"
 OPEN_OURS = "RESET PERSIST IF EXISTS super_read_only;\nRESET PERSIST IF EXISTS read_only;\nSET GLOBAL super_read_only = OFF;\nSET GLOBAL read_only = OFF;\n"
+# The first statement of sessions that write the binlog: none.
+LOGGED = "DO 0"
 FORGET = f"STOP REPLICA FOR CHANNEL '{plan.CHANNEL}';\nRESET REPLICA ALL FOR CHANNEL '{plan.CHANNEL}';\n"
 LEAVE_OURS = "STOP REPLICA FOR CHANNEL 'multimed';\nRESET REPLICA ALL FOR CHANNEL 'multimed';\n"
 BACK_ACCOUNT = "multimed_back"
@@ -27,7 +30,8 @@ BACK_ACCOUNT = "multimed_back"
 
 def start(there, source, target, password, position):
     """target: (host, port, user). Returns once both threads run."""
-    there.run("master", CLOSE_OURS + plan.follow(source, *target, password, position, source["tls"]))
+    await_value(lambda: closed(there, "master", CLOSE_OURS), load.LOCK_WITHIN_S, lambda: "our master's transactions do not end")
+    there.run("master", plan.follow(source, *target, password, position, source["tls"]))
     await_running(there, "master", plan.CHANNEL)
 
 
@@ -69,7 +73,8 @@ class Cutover:
     def run(self, source, back):
         if self.state["phase"] == "following":
             self._close_source(source)
-        if self.state["phase"] == "closing":
+        # What the old server follows has them already.
+        if self.state["phase"] == "closing" and not self.state["back"]:
             self._take_accounts_and_events()
         if back:
             self.prepare_way_back(*back)
@@ -87,7 +92,7 @@ class Cutover:
             self.say("the source is read-only; waiting for its last transaction")
             self._await_applied(source, position)
         except BaseException:
-            self.open_source()
+            self._open_source(source)
             raise
         self.there.run("master", FORGET)
         self.state.keep(phase="closing")
@@ -98,23 +103,14 @@ class Cutover:
         return self.there.fact("source", questions.POSITION)
 
     def _ask_or_set(self, source):
-        if not may_set(source):
-            self.say("run there: SET GLOBAL super_read_only = ON; SET GLOBAL event_scheduler = OFF;")
+        if may_set(source):
             return await_value(
-                lambda: self.there.value("source", "@@super_read_only") == "1", self.seconds, lambda: "the source is not read-only"
+                lambda: closed(self.there, "source", CLOSE_SOURCE), self.seconds, lambda: "the source's transactions do not end"
             )
-        return await_value(self._closed, self.seconds, lambda: "the source's transactions do not end")
-
-    def _closed(self):
-        """In short tries, for the reason that load.LOCK_WAIT_S has."""
-        set_them = "SET GLOBAL super_read_only = ON;\nSET GLOBAL event_scheduler = OFF;\n"
-        try:
-            self.there.run("source", f"SET SESSION lock_wait_timeout = {load.LOCK_WAIT_S};\n{set_them}")
-        except clients.Failed as failure:
-            if load.LOCK_TIMEOUT in str(failure):
-                return False
-            raise
-        return True
+        self.say("run there: " + CLOSE_SOURCE.replace("\n", " "))
+        return await_value(
+            lambda: self.there.value("source", "@@super_read_only") == "1", self.seconds, lambda: "the source is not read-only"
+        )
 
     def _await_applied(self, source, position):
         """Asked in steps, so that what stops the channel is said at once."""
@@ -130,8 +126,11 @@ class Cutover:
                     error or f"not all of the source was here within {self.seconds} s (TIMEOUT_S); the source is open again"
                 )
 
-    def open_source(self):
-        reopen(self.there, self.state["source_was"])
+    def _open_source(self, source):
+        if may_set(source):
+            reopen(self.there, self.state["source_was"])
+        elif not self.state["source_was"]["super_read_only"]:
+            self.say("undo it there: " + reopening(self.state["source_was"]).replace("\n", " "))
         self.state.keep(source_was=None)
 
     def _take_accounts_and_events(self):
@@ -139,14 +138,14 @@ class Cutover:
         there = self.there
         there.run("master", LET_ROOT_IN)
         schemas = plan.wanted_schemas(there.fact("source", f"SELECT {questions.SCHEMAS}"), [])
-        names, users, defaults, grants, left_out = accounts.read(there, self.user, None)
-        old = {tuple(each) for each in self.state["accounts"]} | set(names)
-        self.state.keep(schemas=schemas, accounts=sorted(old))
-        accounts.make(there, sorted(old), users, "DO 0")
-        accounts.grant(there, grants, defaults, "DO 0")
-        for each in left_out:
+        copy = accounts.read(there, self.user, None)
+        old = sorted({tuple(each) for each in self.state["accounts"]} | set(copy.names))
+        self.state.keep(schemas=schemas, accounts=old)
+        accounts.make(there, old, copy.users, LOGGED)
+        accounts.grant(there, copy, LOGGED)
+        for each in copy.left_out:
             self.say(f"left out: {each}")
-        load.pipe(there, there.source_options, schemas, load.EVENTS, [], "DO 0")
+        load.pipe(there, there.source_options, schemas, load.EVENTS, [], LOGGED)
         if self.state["source_was"]["event_scheduler"] != "ON":
             self.say("event_scheduler was not ON there; it is here")
         self.state.keep(at=one_line(there.value("master", "@@global.gtid_executed")))
@@ -159,7 +158,7 @@ class Cutover:
         password = secrets.token_hex(15)
         there.run(
             "master",
-            f"SET GLOBAL super_read_only = OFF;\nDROP USER IF EXISTS {BACK_ACCOUNT}@'%';\nCREATE USER {BACK_ACCOUNT}@'%' IDENTIFIED WITH "
+            f"DROP USER IF EXISTS {BACK_ACCOUNT}@'%';\nCREATE USER {BACK_ACCOUNT}@'%' IDENTIFIED WITH "
             f"caching_sha2_password BY '{password}' REQUIRE SSL;\nGRANT REPLICATION SLAVE ON *.* TO {BACK_ACCOUNT}@'%';\n",
         )
         try:
@@ -179,28 +178,41 @@ def may_set(source):
     )
 
 
+def closed(there, server, statements):
+    """A try to make a server read-only, short for the reason that load.LOCK_WAIT_S has: whether it is."""
+    try:
+        there.run(server, f"SET SESSION lock_wait_timeout = {load.LOCK_WAIT_S};\n{statements}")
+    except clients.Failed as failure:
+        if load.LOCK_TIMEOUT in str(failure):
+            return False
+        raise
+    return True
+
+
+def reopening(was):
+    return "".join(f"SET GLOBAL {name} = {was[name]};\n" for name in ("super_read_only", "read_only", "event_scheduler"))
+
+
 def reopen(there, was):
     """The source as it was before the cutover."""
-    there.run(
-        "source",
-        f"SET GLOBAL super_read_only = {was['super_read_only']};\nSET GLOBAL read_only = {was['read_only']};\n"
-        f"SET GLOBAL event_scheduler = {was['event_scheduler']};\n",
-    )
+    there.run("source", reopening(was))
 
 
 def go_back(there, state, seconds, say):
     """The old server takes the writes again, with all that was written here."""
-    events = there.value("master", "@@event_scheduler")
-    there.run("master", "SET PERSIST event_scheduler = OFF;\n" + CLOSE_OURS)
-    last = one_line(there.value("master", "@@global.gtid_executed"))
     try:
+        close = "SET PERSIST event_scheduler = OFF;\n" + CLOSE_OURS
+        await_value(lambda: closed(there, "master", close), seconds, lambda: "our master's transactions do not end")
+        last = one_line(there.value("master", "@@global.gtid_executed"))
         await_value(
             lambda: there.value("source", f"WAIT_FOR_EXECUTED_GTID_SET({plan.literal(last)}, 1) = 0") == "1",
             seconds,
             lambda: f"the old server lacks {lacks(there, last)}: {plan.channel_line(status(there, 'source', 'multimed'))}",
         )
     except BaseException:
-        there.run("master", f"RESET PERSIST IF EXISTS event_scheduler;\nSET GLOBAL event_scheduler = {events};\n" + OPEN_OURS)
+        there.run(
+            "master", f"RESET PERSIST IF EXISTS event_scheduler;\nSET GLOBAL event_scheduler = {state['event_scheduler']};\n" + OPEN_OURS
+        )
         raise
     there.run("source", LEAVE_OURS)
     state.keep(phase="returned", back="")

@@ -9,6 +9,7 @@ While it lasts, the source may be written, but not be redefined (LOCK INSTANCE F
 """
 
 import concurrent.futures
+import json
 import re
 import threading
 import time
@@ -104,7 +105,7 @@ class Load:
             reader.run("SET SESSION transaction_isolation = 'REPEATABLE-READ', SESSION wait_timeout = 86400")
         lock, held = self._lock_writers()
         try:
-            position = lock.run(questions.POSITION)[0][0]
+            position = json.loads(lock.run(questions.POSITION)[0][0])
             for dump in dumps:
                 dump.stdin.write("\n")
                 dump.stdin.flush()

@@ -9,6 +9,8 @@ Out: what it does, a line each, on stderr; exit status 0, 1 for what failed, 64 
 Must never: drop a schema or an account that it has not made itself, or show a password.
 """
 
+import contextlib
+import json
 import os
 import pathlib
 import subprocess
@@ -63,33 +65,45 @@ def source_options(password):
 def load_all(there, state, password):
     wanted = [name for name in environment.get("ADOPT_DB", "").split(",") if name]
     following = environment.get("FOLLOW") == "1"
+    begun = {"schemas": state["schemas"] if state["phase"] == "loading" else [], "accounts": state["accounts"]}
+    source, ours = checked(there, begun, wanted, following)
+    schemas = plan.wanted_schemas(source["schemas"], wanted)
+    remove(there, begun["schemas"], [])
+    copy = accounts.read(there, environment["NAME"], schemas if wanted else None)
+    old = sorted({tuple(each) for each in begun["accounts"]} | set(copy.names))
+    begin(state, ours, schemas, old)
+    with events_off(there, state["event_scheduler"]):
+        accounts.make(there, old, copy.users, load.UNLOGGED)
+        position = loaded(there, schemas)
+        accounts.grant(there, copy, load.UNLOGGED)
+        if following:
+            events_stay_off(there, schemas, ours["version"])
+    state.keep(accounts=copy.names)
+    finish_load(there, state, source, position, following, password)
+    for each in copy.left_out:
+        say(f"left out: {each}")
+
+
+def checked(there, begun, wanted, following):
+    """What both servers say, if nothing keeps the load from beginning."""
     found = [f"precheck: {each}" for each in plan.blocks(pathlib.Path(environment["ADOPT_PRECHECK"]).read_text())]
     lacking = list(plan.missing_rights(there.fact("source", questions.RIGHTS), plan.NEEDED + (plan.NEEDED_TO_FOLLOW if following else ())))
     # Without them the rest cannot be asked.
     stop_on(found + lacking if lacking else [])
     source, ours = there.fact("source", questions.SOURCE), there.fact("master", questions.OURS)
-    begun = {"schemas": state["schemas"] if state["phase"] == "loading" else [], "accounts": state["accounts"]}
     found += plan.mistakes(source, ours, wanted, following, begun, environment["NAME"])
     found += out_of_reach() if following else ()
     stop_on(found)
-    schemas = plan.wanted_schemas(source["schemas"], wanted)
-    remove(there, begun["schemas"], [])
-    names, users, defaults, grants, left_out = accounts.read(there, environment["NAME"], schemas if wanted else None)
-    old = {tuple(each) for each in begun["accounts"]} | set(names)
+    return source, ours
+
+
+def begin(state, ours, schemas, users):
+    """On the disk before anything is made: what a second run may drop, and what it may not."""
+    # A load that was killed has left it off.
     scheduler = state["event_scheduler"] if state["phase"] == "loading" else ours["event_scheduler"]
-    address = f"{environment['SOURCE_HOST']}:{environment['SOURCE_PORT']}"
     others = [name for name in ours["schemas"] if name not in plan.SYSTEM and name not in schemas]
-    state.keep(phase="loading", schemas=schemas, others=others, accounts=sorted(old), source=address, event_scheduler=scheduler)
-    with events_off(there, scheduler):
-        accounts.make(there, sorted(old), users, load.UNLOGGED)
-        position = loaded(there, schemas)
-        accounts.grant(there, grants, defaults, load.UNLOGGED)
-        if following:
-            events_stay_off(there, schemas, ours["version"])
-    state.keep(accounts=sorted(names))
-    finish_load(there, state, source, position, following, password)
-    for each in left_out:
-        say(f"left out: {each}")
+    source = f"{environment['SOURCE_HOST']}:{environment['SOURCE_PORT']}"
+    state.keep(phase="loading", schemas=schemas, others=others, accounts=users, source=source, event_scheduler=scheduler)
 
 
 def loaded(there, schemas):
@@ -100,8 +114,7 @@ def loaded(there, schemas):
     say(f"loading {size} MiB in {len(tables)} tables of {len(schemas)} schemas")
     if not tables:
         raise clients.Failed("there is no table to load")
-    text = load.Load(there, there.source_options, schemas, tables, views, int(environment["THREADS"]), say).run()
-    return clients.json.loads(text)
+    return load.Load(there, there.source_options, schemas, tables, views, int(environment["THREADS"]), say).run()
 
 
 def finish_load(there, state, source, position, following, password):
@@ -127,21 +140,18 @@ def await_satellites(marker):
     say("satellites have it, too")
 
 
-class events_off:
+@contextlib.contextmanager
+def events_off(there, was):
     """Loaded events must not run before all is here."""
-
-    def __init__(self, there, was):
-        self.there, self.was = there, was
-
-    def __enter__(self):
-        self.there.run("master", "SET GLOBAL event_scheduler = OFF;")
-
-    def __exit__(self, *_):
-        self.there.run("master", f"SET GLOBAL event_scheduler = {self.was};")
+    there.run("master", "SET GLOBAL event_scheduler = OFF;")
+    try:
+        yield
+    finally:
+        there.run("master", f"SET GLOBAL event_scheduler = {was};")
 
 
 def events_stay_off(there, schemas, version):
-    rows = [clients.json.loads(row[0]) for row in there.run("master", questions.EVENTS + ";")]
+    rows = [json.loads(row[0]) for row in there.run("master", questions.EVENTS + ";")]
     statements = plan.events_stay_off([row for row in rows if row[0] in schemas], version)
     there.run("master", accounts.script(load.UNLOGGED, statements))
 

@@ -16,7 +16,7 @@ PHASES = {
     "loaded": "loaded, not followed",
     "following": "following; make cutover ends it",
     "closing": "a cutover was begun: the source is read-only, all of it is here; make cutover goes on",
-    "done": "cut over",
+    "done": "cut over (CANCEL=keep forgets it, and with it the way back)",
     "returned": "the old server takes the writes again, our master is read-only: make adopt CANCEL=drop ends it",
 }
 
