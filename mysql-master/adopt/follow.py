@@ -28,9 +28,12 @@ LEAVE_OURS = "STOP REPLICA FOR CHANNEL 'multimed';\nRESET REPLICA ALL FOR CHANNE
 BACK_ACCOUNT = "multimed_back"
 
 
+def close_ours(there, statements=CLOSE_OURS, seconds=load.LOCK_WITHIN_S):
+    await_value(lambda: closed(there, "master", statements), seconds, lambda: "our master's transactions do not end")
+
+
 def start(there, source, target, password, position):
     """target: (host, port, user). Returns once both threads run."""
-    await_value(lambda: closed(there, "master", CLOSE_OURS), load.LOCK_WITHIN_S, lambda: "our master's transactions do not end")
     there.run("master", plan.follow(source, *target, password, position, source["tls"]))
     await_running(there, "master", plan.CHANNEL)
 
@@ -201,8 +204,7 @@ def reopen(there, was):
 def go_back(there, state, seconds, say):
     """The old server takes the writes again, with all that was written here."""
     try:
-        close = "SET PERSIST event_scheduler = OFF;\n" + CLOSE_OURS
-        await_value(lambda: closed(there, "master", close), seconds, lambda: "our master's transactions do not end")
+        close_ours(there, "SET PERSIST event_scheduler = OFF;\n" + CLOSE_OURS, seconds)
         last = one_line(there.value("master", "@@global.gtid_executed"))
         await_value(
             lambda: there.value("source", f"WAIT_FOR_EXECUTED_GTID_SET({plan.literal(last)}, 1) = 0") == "1",

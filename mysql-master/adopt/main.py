@@ -66,6 +66,8 @@ def load_all(there, state, password):
     wanted = [name for name in environment.get("ADOPT_DB", "").split(",") if name]
     following = environment.get("FOLLOW") == "1"
     begun = {"schemas": state["schemas"] if state["phase"] == "loading" else [], "accounts": state["accounts"]}
+    if state["phase"] == "loading":
+        there.run("master", follow.OPEN_OURS)
     source, ours = checked(there, begun, wanted, following)
     schemas = plan.wanted_schemas(source["schemas"], wanted)
     remove(there, begun["schemas"], [])
@@ -118,16 +120,20 @@ def loaded(there, schemas):
 
 
 def finish_load(there, state, source, position, following, password):
+    """Satellites have the load before the first change of it reaches them: they could do nothing with that."""
     marker = str(uuid.uuid4())
     followed = following and source["gtid_mode"] == "ON"
     there.run("master", plan.purge(marker, position["gtid"] if followed else ""))
-    state.keep(phase="loaded", marker=marker, position=position)
+    if not following:
+        state.keep(phase="loaded")
+    else:
+        follow.close_ours(there)
+    await_satellites(marker)
     if following:
         target = environment["SOURCE_HOST"], environment["SOURCE_PORT"], environment["NAME"]
         state.keep(phase="following")
         follow.start(there, source, target, password, position)
         say("our master follows the source, and takes no other writes until make cutover")
-    await_satellites(marker)
 
 
 def await_satellites(marker):

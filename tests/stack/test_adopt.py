@@ -170,8 +170,11 @@ def test_a_load_that_was_killed_starts_over(stack, old, given, writers):
 
 
 def test_it_is_loaded_and_followed_while_it_is_written(stack, old, given, writers):
+    before = {satellite: stack.incarnation(satellite) for satellite in stack.satellites}
     done = make("adopt", {**given, "FOLLOW": "1"})
     assert done.returncode == 0, done.stderr
+    cloned = {satellite: stack.incarnation(satellite) for satellite in stack.satellites}
+    assert all(cloned[satellite] != before[satellite] for satellite in stack.satellites)
     assert "left out: old_bob@%: SUPER" in done.stderr and "old_shop.floats" in done.stderr
     assert sum(balance(stack)) == 1_000_000 and writers.errors == []
     assert "receiver Yes, applier Yes" in make("adopt", {"STATUS": "1"}).stdout
@@ -182,6 +185,8 @@ def test_it_is_loaded_and_followed_while_it_is_written(stack, old, given, writer
     old.sql("ALTER TABLE old_shop.history ADD more INT DEFAULT 7; CREATE DATABASE old_new; CREATE TABLE old_new.t (i INT PRIMARY KEY)")
     wait = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'old_new'"
     stack.wait_for(lambda: stack.sql("master", wait)[0][0] == 1, 30, "what was made there")
+    stack.await_satellites()
+    assert {satellite: stack.incarnation(satellite) for satellite in stack.satellites} == cloned, "once, and no more"
     refused = stack.client("master", "INSERT INTO old_shop.history (v) VALUES ('here')", check=False)
     assert "super-read-only" in refused.stderr
     state = "SELECT status, definer FROM information_schema.events WHERE event_schema = 'old_shop'"
