@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Variables given on the command line reach the scripts through the environment.
 export
 
-.PHONY: help demo up stop down status doctor sql logs plan scale resize layout images engine user rotate import precheck compare verify test check format test-gate test-cdc test-stack test-plain test-proxysql test-loadgen chaos soak deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw bench-changes clean
+.PHONY: help demo up stop down status doctor sql logs plan scale resize layout images engine user rotate import precheck adopt cutover compare verify test check format test-gate test-cdc test-stack test-plain test-proxysql test-loadgen chaos soak deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw bench-changes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -62,6 +62,12 @@ import: ## load a mysqldump file so that satellites get it: FILE=dump.sql [DB=na
 
 precheck: ## what keeps an existing MySQL from coming here: MYSQL=host:port [NAME=root] [PASSWORD_FILE=file]
 	@mysql-master/precheck
+
+adopt: ## load an existing MySQL: MYSQL=host:port [NAME=root] [FOLLOW=1]; STATUS=1; CANCEL=keep|drop
+	@mysql-master/adopt/run adopt
+
+cutover: ## end FOLLOW=1: our master takes the writes; BACK=host:port keeps a way back, RETURN=1 takes it
+	@mysql-master/adopt/run cutover
 
 compare: ## compare every table of every satellite with the master, row by row
 	@mysql-satellite/compare master $$(docker compose ps --services | grep '^satellite-' | sort -V)

@@ -298,6 +298,19 @@ def master(facts):
     yield from settings(variables)
     yield from privileges(found["privileges"])
     yield binlog_retention(variables, worst_lag_ms(facts))
+    yield from following(found["channel"])
+
+
+def following(channel):
+    """channel: states of its receiver and its applier, and the receiver's error; None: our master follows nobody (make adopt)."""
+    if channel is None:
+        return
+    receiver, applier, error = channel
+    if (receiver, applier) == ("ON", "ON"):
+        yield ok("the old server", "is followed, and our master takes no other writes until make cutover")
+    else:
+        said = f"is not followed: receiver {receiver}, applier {applier} {error}".strip()
+        yield wrong("the old server", said, "make adopt STATUS=1 says why; docs/adopt.md (Follow) what then")
 
 
 def settings(variables):

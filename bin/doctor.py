@@ -38,6 +38,8 @@ MASTER_QUERY = """
     SHOW GLOBAL VARIABLES WHERE Variable_name IN (%s);
     SELECT 'executed', @@GLOBAL.gtid_executed;
     SELECT 'bytes', SUM(FILE_SIZE) FROM information_schema.INNODB_TABLESPACES;
+    SELECT 'channel', c.SERVICE_STATE, a.SERVICE_STATE, c.LAST_ERROR_MESSAGE FROM performance_schema.replication_connection_status c
+      JOIN performance_schema.replication_applier_status a USING (CHANNEL_NAME) WHERE CHANNEL_NAME = 'adopt';
     SELECT 'privilege', GRANTEE, PRIVILEGE_TYPE FROM information_schema.USER_PRIVILEGES WHERE GRANTEE LIKE "'multimed\\_%%";
 """
 # Of control groups v2 or v1: the limit, what is used, and what of that the kernel gives up at once.
@@ -202,10 +204,12 @@ def master(name):
 
 
 def parsed_master(out):
-    found, privileges = {}, {}
+    found, privileges, channel = {}, {}, None
     for name, *values in (line.split("\t") for line in out.splitlines()):
         if name == "privilege":
             privileges.setdefault(values[0].split("'")[1], set()).add(values[1])
+        elif name == "channel":
+            channel = tuple(values)
         else:
             found[name] = values[0] if values else ""
     # As a SELECT says them; SHOW has words.
@@ -213,6 +217,7 @@ def parsed_master(out):
     return {
         "variables": found,
         "privileges": privileges,
+        "channel": channel,
         "transactions": transactions(found["executed"]),
         "bytes": int(found["bytes"]),
         "redo": int(found.get("innodb_redo_log_capacity", 0)),

@@ -172,6 +172,8 @@ prepare() {
     FROM information_schema.triggers WHERE trigger_schema <> 'sys'" || return 1
   drop_all EVENT "SELECT CONCAT('\`', REPLACE(event_schema, '\`', '\`\`'), '\`.\`', REPLACE(event_name, '\`', '\`\`'), '\`')
     FROM information_schema.events" || return 1
+  # Only its applier writes: the channel that the master may have is none of a satellite's.
+  local_sql 'RESET REPLICA ALL' || return 1
   roll_back_prepared || return 1
   prepare_own_indexes || return 1
   open_families || return 1

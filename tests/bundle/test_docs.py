@@ -22,6 +22,7 @@ ELSEWHERE = {
     r"make prepare-tpcw": "stack/test_tpcw.py",
     r"make import FILE=dump\.sql DB=shop": "stack/test_replay_import.py",
     r"make precheck .*": "needs another server: stack/test_precheck_server.py",
+    r"make (adopt|cutover) .*": "needs another server: stack/test_adopt.py",
     r"make (verify|compare)": "stack/test_verify.py, which knows when no load runs",
     r"make (scale|resize) .*": "stack/test_scale.py, test_roll.py; here it would write multimed.yml",
     r"make logs .* FOLLOW=1": "goes on until it is ended; test_operators.py has the rest",

@@ -46,6 +46,7 @@ def healthy(**changes):
         "master": {
             "variables": {"version": "9.7.4", "binlog_expire_logs_seconds": "604800"} | checks.REPLICATION,
             "privileges": {name: set(needed) for name, needed in checks.PRIVILEGES.items()},
+            "channel": None,
             "transactions": 100,
             "bytes": 100 << 20,
             "redo": 100 << 20,
@@ -98,6 +99,7 @@ def test_nothing_is_wrong_with_a_healthy_stack():
     ("warning", "clock", {"synchronised": False}),
     ("warning", "clock source", {"clocksource": "hpet"}),
     ("warning", "Docker version", {"engine__version": "28.0.1"}),
+    ("wrong", "the old server", {"master__channel": ("CONNECTING", "ON", "Error connecting to source")}),
     ("warning", "Compose version", {"compose": "v3.0"}),
     ("wrong", "Compose", {"compose": None}),
     ("warning", "limits", {"engine__refused": ["memory"]}),

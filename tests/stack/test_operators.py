@@ -49,7 +49,7 @@ def test_sql_is_root_on_the_master_and_on_a_named_server(stack):
     def sql(text, **env):
         return containers.run("make", "-s", "sql", input=text, check=False, env=env)
 
-    assert sql("SELECT USER(), @@server_id").stdout.splitlines()[1] == "root@localhost\t1"
+    assert sql("SELECT USER(), @@server_id").stdout.splitlines()[1] == "root@localhost\t6034"
     name = sql("SELECT @@report_host", SERVER="satellite-2").stdout.splitlines()[1]
     assert stack.incarnation("satellite-2").startswith(name)
     assert sql("SELECT nonsense").returncode != 0

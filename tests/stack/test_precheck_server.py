@@ -1,12 +1,10 @@
 """`make precheck` of a server that is not ours: it names what is there, and changes nothing."""
 
-import os
-
 import pytest
 
 from support import compose as containers
+from support import old as servers
 
-MYSQLD = "mysqld --no-defaults --user=mysql --datadir=/tmp/old --secure-file-priv=NULL --mysqlx=OFF --innodb-buffer-pool-size=64M"
 SCRIPT = """
 CREATE DATABASE shop; USE shop;
 CREATE TABLE orders (id INT PRIMARY KEY, total INT);
@@ -22,24 +20,10 @@ SELECT SUM(total) FROM orders; SELECT * FROM orders WHERE id IN (1, 2); SELECT *
 
 @pytest.fixture(scope="module")
 def old(stack):
-    """host:port of a second MySQL, from the master's image, on Docker's own bridge."""
-    name = os.environ["COMPOSE_PROJECT_NAME"] + "-old"
-    image = f"multimed/mysql-master:{containers.setting('MULTIMED_VERSION')}"
-    start = f"mkdir -p /tmp/old /run/mysqld && chown mysql:mysql /tmp/old /run/mysqld && {MYSQLD} --initialize-insecure && exec {MYSQLD} --socket=/run/mysqld/mysqld.sock"
-    containers.run("docker", "rm", "-f", "-v", name, check=False)
-    containers.run("docker", "run", "-d", "--name", name, "--memory", "1g", "--entrypoint", "bash", image, "-c", start)
-
-    def client(script, check=False):
-        command = ("docker", "exec", "-i", name, "mysql", "-uroot", "--socket=/run/mysqld/mysqld.sock", "-N")
-        return containers.run(*command, input=script, check=check)
-
-    try:
-        stack.wait_for(lambda: client("SELECT 1").returncode == 0, 120, "the second MySQL")
-        client(SCRIPT, check=True)
-        address = containers.run("docker", "inspect", "-f", "{{.NetworkSettings.IPAddress}}", name).stdout.strip()
-        yield f"{address}:3306", lambda script: client(script, check=True).stdout
-    finally:
-        containers.run("docker", "rm", "-f", "-v", name, check=False)
+    """(host:port, SQL on it) of a second MySQL, on Docker's own bridge."""
+    with servers.running("old") as server:
+        server.sql(SCRIPT)
+        yield f"{server.address}:3306", lambda script: server.sql(script).stdout
 
 
 @pytest.fixture

@@ -1,0 +1,50 @@
+"""Users, roles and what they may, from an existing MySQL to our master.
+
+In:  a Clients with `source` and `master`. Out: the accounts on the master, with their passwords; what was left out of their privileges.
+Must never: give what bypasses the binlog (plan.WITHHELD), leave something out in silence, or show a password's hash.
+"""
+
+import collections
+
+import plan
+
+AS_HEX = "SET SESSION print_identified_with_as_hex = ON, SESSION sql_mode = '', SESSION sql_quote_show_create = ON"
+
+
+# Names; statements that make them, name their default roles, and give privileges; what is left out of these.
+Accounts = collections.namedtuple("Accounts", "names users defaults grants left_out")
+
+
+def read(there, mine, schemas):
+    """All accounts but the system's and `mine`, in the order of their names."""
+    listed = there.run("source", "SELECT user, host FROM mysql.user ORDER BY user, host;")
+    names = [(user, host) for user, host in listed if not plan.own_account(user, mine)]
+    known = {row[0].upper() for row in there.run("master", "SHOW PRIVILEGES;")}
+    users, defaults, grants, left_out = [], [], [], []
+    session = there.session("source")
+    session.run(AS_HEX)
+    for name in names:
+        who = plan.account(*name)
+        user, default = plan.create_user(session.run(f"SHOW CREATE USER {who}")[0][0])
+        users.append(user)
+        if default:
+            defaults.append(f"ALTER USER {who} DEFAULT ROLE {default}")
+        kept, without = plan.grants([row[0] for row in session.run(f"SHOW GRANTS FOR {who}")], known, schemas)
+        grants += kept
+        left_out += [f"{name[0]}@{name[1]}: {each}" for each in without]
+    session.close()
+    return Accounts(names, users, defaults, grants, left_out)
+
+
+def make(there, old, users, first):
+    """The accounts anew, so that nothing stays of what they were; without privileges yet."""
+    drops = [f"DROP USER IF EXISTS {plan.account(*name)}" for name in old]
+    there.run("master", script(first, [*drops, *users]))
+
+
+def grant(there, copy, first):
+    there.run("master", script(first, [*copy.grants, *copy.defaults]))
+
+
+def script(first, statements):
+    return "".join(f"{each};\n" for each in [first, "SET SESSION sql_mode = ''", *statements])

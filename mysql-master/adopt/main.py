@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+"""`make adopt` and `make cutover`, after mysql-master/adopt/run has checked what was given.
+
+usage: main.py load|status|cancel|cutover|return       (the source's password, if it is needed, on standard input)
+
+In:  environment: COMPOSE_PROJECT_NAME, MULTIMED_VERSION, SECRETS_DIR, ADOPT_STATE (the state file), SOURCE_HOST, SOURCE_PORT, NAME, ADOPT_DB,
+     THREADS, FOLLOW, CANCEL, BACK, TIMEOUT_S, ADOPT_PRECHECK (precheck's report).
+Out: what it does, a line each, on stderr; exit status 0, 1 for what failed, 64 for mistakes, of which all are said, and nothing was touched.
+Must never: drop a schema or an account that it has not made itself, or show a password.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import uuid
+
+import accounts
+import clients
+import follow
+import load
+import plan
+import questions
+from state import PHASES, State
+
+SATELLITES_WITHIN_S = 900
+environment = os.environ
+
+
+def say(text):
+    print(f"adopt: {text}", file=sys.stderr, flush=True)
+
+
+def stop_on(mistakes):
+    for each in mistakes:
+        say(each)
+    if mistakes:
+        sys.exit(64)
+
+
+def option_file(**options):
+    def line(value):
+        escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+
+    return "[client]\n" + "".join(f"{name.replace('_', '-')}={line(value)}\n" for name, value in options.items())
+
+
+def master_options():
+    secret = pathlib.Path(environment["SECRETS_DIR"], "master/root_password").read_text().strip()
+    return option_file(user="root", password=secret, socket="/sockets/master.sock")
+
+
+def source_options(password):
+    host, port = environment["SOURCE_HOST"], environment["SOURCE_PORT"]
+    return option_file(host=host, port=port, protocol="tcp", user=environment["NAME"], password=password) + "get-server-public-key\n"
+
+
+# --- load -----------------------------------------------------------------------------------------------------------
+
+
+def load_all(there, state, password):
+    wanted = [name for name in environment.get("ADOPT_DB", "").split(",") if name]
+    following = environment.get("FOLLOW") == "1"
+    begun = {"schemas": state["schemas"] if state["phase"] == "loading" else [], "accounts": state["accounts"]}
+    if state["phase"] == "loading":
+        there.run("master", follow.OPEN_OURS)
+    source, ours = checked(there, begun, wanted, following)
+    schemas = plan.wanted_schemas(source["schemas"], wanted)
+    remove(there, begun["schemas"], [])
+    copy = accounts.read(there, environment["NAME"], schemas if wanted else None)
+    old = sorted({tuple(each) for each in begun["accounts"]} | set(copy.names))
+    begin(state, ours, schemas, old)
+    with events_off(there, state["event_scheduler"]):
+        accounts.make(there, old, copy.users, load.UNLOGGED)
+        position = loaded(there, schemas)
+        accounts.grant(there, copy, load.UNLOGGED)
+        if following:
+            events_stay_off(there, schemas, ours["version"])
+    state.keep(accounts=copy.names)
+    finish_load(there, state, source, position, following, password)
+    for each in copy.left_out:
+        say(f"left out: {each}")
+
+
+def checked(there, begun, wanted, following):
+    """What both servers say, if nothing keeps the load from beginning."""
+    found = [f"precheck: {each}" for each in plan.blocks(pathlib.Path(environment["ADOPT_PRECHECK"]).read_text())]
+    lacking = list(plan.missing_rights(there.fact("source", questions.RIGHTS), plan.NEEDED + (plan.NEEDED_TO_FOLLOW if following else ())))
+    # Without them the rest cannot be asked.
+    stop_on(found + lacking if lacking else [])
+    source, ours = there.fact("source", questions.SOURCE), there.fact("master", questions.OURS)
+    found += plan.mistakes(source, ours, wanted, following, begun, environment["NAME"])
+    found += out_of_reach() if following else ()
+    stop_on(found)
+    return source, ours
+
+
+def begin(state, ours, schemas, users):
+    """On the disk before anything is made: what a second run may drop, and what it may not."""
+    # A load that was killed has left it off.
+    scheduler = state["event_scheduler"] if state["phase"] == "loading" else ours["event_scheduler"]
+    others = [name for name in ours["schemas"] if name not in plan.SYSTEM and name not in schemas]
+    source = f"{environment['SOURCE_HOST']}:{environment['SOURCE_PORT']}"
+    state.keep(phase="loading", schemas=schemas, others=others, accounts=users, source=source, event_scheduler=scheduler)
+
+
+def loaded(there, schemas):
+    """The snapshot's position, once all of these schemas are here."""
+    tables = [each for each in there.fact("source", questions.TABLES) or [] if each[0] in schemas]
+    views = [each for each in there.fact("source", questions.VIEWS) if each[0] in schemas]
+    size = sum(table[2] for table in tables) >> 20
+    say(f"loading {size} MiB in {len(tables)} tables of {len(schemas)} schemas")
+    if not tables:
+        raise clients.Failed("there is no table to load")
+    return load.Load(there, there.source_options, schemas, tables, views, int(environment["THREADS"]), say).run()
+
+
+def finish_load(there, state, source, position, following, password):
+    """Satellites have the load before the first change of it reaches them: they could do nothing with that."""
+    marker = str(uuid.uuid4())
+    followed = following and source["gtid_mode"] == "ON"
+    there.run("master", plan.purge(marker, position["gtid"] if followed else ""))
+    if not following:
+        state.keep(phase="loaded")
+    else:
+        follow.close_ours(there)
+    await_satellites(marker)
+    if following:
+        target = environment["SOURCE_HOST"], environment["SOURCE_PORT"], environment["NAME"]
+        state.keep(phase="following")
+        follow.start(there, source, target, password, position)
+        say("our master follows the source, and takes no other writes until make cutover")
+
+
+def await_satellites(marker):
+    say("satellites clone what was loaded")
+    end = time.monotonic() + SATELLITES_WITHIN_S
+    while lacking := follow.satellites_lack(environment["COMPOSE_PROJECT_NAME"], f"{marker}:1"):
+        if time.monotonic() > end:
+            raise clients.Failed(f"{', '.join(lacking)} did not clone within {SATELLITES_WITHIN_S} s: make doctor")
+        time.sleep(0.5)
+    say("satellites have it, too")
+
+
+@contextlib.contextmanager
+def events_off(there, was):
+    """Loaded events must not run before all is here."""
+    there.run("master", "SET GLOBAL event_scheduler = OFF;")
+    try:
+        yield
+    finally:
+        there.run("master", f"SET GLOBAL event_scheduler = {was};")
+
+
+def events_stay_off(there, schemas, version):
+    rows = [json.loads(row[0]) for row in there.run("master", questions.EVENTS + ";")]
+    statements = plan.events_stay_off([row for row in rows if row[0] in schemas], version)
+    there.run("master", accounts.script(load.UNLOGGED, statements))
+
+
+def out_of_reach():
+    """The master's container is in a network of its own."""
+    probe = ["mysql", "--no-defaults", "--protocol=tcp", "--connect-timeout=5", "--user=multimed_probe"]
+    probe += [f"--host={environment['SOURCE_HOST']}", f"--port={environment['SOURCE_PORT']}", "-e", "DO 0"]
+    master = f"{environment['COMPOSE_PROJECT_NAME']}-master-1"
+    done = subprocess.run(["docker", "exec", master, *probe], capture_output=True, text=True)
+    if any(f"ERROR {number}" in done.stderr for number in (2002, 2003, 2005)):
+        yield f"FOLLOW=1: our master, in its own network, cannot reach {environment['SOURCE_HOST']}: give an address that it can"
+
+
+def remove(there, schemas, users):
+    statements = [f"DROP DATABASE IF EXISTS {plan.quoted(name)}" for name in schemas]
+    statements += [f"DROP USER IF EXISTS {plan.account(*name)}" for name in users]
+    there.run("master", accounts.script("DO 0", statements))
+
+
+# --- afterwards -----------------------------------------------------------------------------------------------------
+
+
+def print_status(there, state):
+    source = f" of {state['source']}" if state["source"] else ""
+    print(f"{state['phase']}{source}: {PHASES[state['phase']]}")
+    if follow.has_channel(there, "master", plan.CHANNEL):
+        now = follow.status(there, "master", plan.CHANNEL)
+        print(plan.channel_line(now))
+        return 1 if plan.channel_error(now) else 0
+    if state["back"]:
+        print(f"the old server follows our master at {state['back']}")
+    return 0
+
+
+def cancel(there, state):
+    phase, way = state["phase"], environment["CANCEL"]
+    if phase == "none" or (phase in ("closing", "done") and way == "drop"):
+        stop_on([f"there is nothing to cancel: {PHASES[phase]}"])
+    if follow.has_channel(there, "master", plan.CHANNEL):
+        there.run("master", follow.FORGET)
+    there.run("master", follow.OPEN_OURS + f"DROP USER IF EXISTS {follow.BACK_ACCOUNT}@'%';\n")
+    there.run("master", f"RESET PERSIST IF EXISTS event_scheduler;\nSET GLOBAL event_scheduler = {state['event_scheduler']};\n")
+    if way == "drop":
+        remove(there, made_here(there, state), state["accounts"])
+    state.forget()
+    say("the schemas and accounts are dropped here" if way == "drop" else "our master follows nobody; what was loaded stays")
+
+
+def made_here(there, state):
+    """Schemas that came with the load, and those that came after it: by the channel, or, while the old server followed, for both."""
+    if state["phase"] not in ("following", "returned"):
+        return state["schemas"]
+    now = plan.wanted_schemas(there.fact("master", f"SELECT {questions.SCHEMAS}"), [])
+    return [name for name in now if name not in state["others"]]
+
+
+def cutover(there, state):
+    phase, back = state["phase"], environment.get("BACK", "")
+    if phase not in ("following", "closing", "done"):
+        stop_on([f"there is nothing to cut over: {PHASES[phase]}"])
+    source = there.fact("source", questions.SOURCE)
+    stop_on(list(mistakes_of_way_back(source) if back else ()))
+    host, _, port = back.rpartition(":")
+    steps = follow.Cutover(there, state, environment["NAME"], int(environment["TIMEOUT_S"]), say)
+    steps.run(source, (host, port) if back else None)
+    say(f"our master takes the writes: point clients to {environment['BIND_ADDRESS']}:{environment['GATE_PORT']} (gate)")
+    if state["back"]:
+        say(f"the old server follows at {state['back']}: make cutover RETURN=1 goes back and loses nothing")
+    elif source["gtid_mode"] == "ON":
+        say("the old server does not follow: make cutover BACK=host:port lets it, as long as our binlogs since now are kept")
+
+
+def mistakes_of_way_back(source):
+    yield from plan.missing_rights(source["privileges"], plan.NEEDED_TO_GO_BACK)
+    if source["gtid_mode"] != "ON":
+        yield f"BACK needs gtid_mode=ON there, it is {source['gtid_mode']}"
+
+
+def go_back(there, state):
+    if state["phase"] != "done" or not state["back"]:
+        stop_on([f"there is no way back: {PHASES[state['phase']]}, and the old server does not follow (make cutover BACK=host:port)"])
+    stop_on(list(plan.missing_rights(there.fact("source", questions.RIGHTS), plan.NEEDED_TO_GO_BACK)))
+    follow.go_back(there, state, int(environment["TIMEOUT_S"]), say)
+
+
+def run(step):
+    state = State(environment["ADOPT_STATE"])
+    if step == "load" and state["phase"] not in ("none", "loading", "loaded"):
+        stop_on([f"{state['phase']}: {PHASES[state['phase']]}"])
+    password = sys.stdin.read() if step not in ("status", "cancel") else ""
+    options = {"master": master_options()}
+    if password:
+        options["source"] = source_options(password)
+    there = clients.Clients(options)
+    try:
+        if step == "load":
+            load_all(there, state, password)
+        return {"status": print_status, "cancel": cancel, "cutover": cutover, "return": go_back}.get(step, lambda *_: 0)(there, state) or 0
+    finally:
+        there.close()
+
+
+def main():
+    try:
+        return run(sys.argv[1])
+    except clients.Failed as failure:
+        say(str(failure))
+    except KeyboardInterrupt:
+        say("interrupted")
+    say("make adopt STATUS=1 says where it stands; the same command again goes on")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+"""What `make adopt` decides before it touches a server. No server is there."""
+
+import json
+import sys
+
+import pytest
+
+from support import compose as containers
+
+sys.path.insert(0, containers.ROOT + "/mysql-master/adopt")
+import clients  # noqa: E402
+import plan  # noqa: E402
+import state  # noqa: E402
+
+SOURCE = {
+    "version": "8.4.3",
+    "schemas": ["mysql", "sys", "shop", "old"],
+    "accounts": [["app", "%"], ["root", "localhost"]],
+    "privileges": [*plan.NEEDED, *plan.NEEDED_TO_FOLLOW],
+    "partial_revokes": 0,
+    "gtid_mode": "ON",
+    "log_bin": "1",
+    "server_id": 1,
+    "binlog_format": "ROW",
+    "binlog_row_image": "FULL",
+}
+OURS = {"schemas": ["mysql"], "accounts": [["root", "localhost"]], "partial_revokes": 0, "server_id": 6034, "channel": 0, "read_only": 0}
+NOTHING = {"schemas": [], "accounts": []}
+
+
+def mistakes(wanted=(), follow=True, begun=NOTHING, there=None, here=None):
+    return list(plan.mistakes({**SOURCE, **(there or {})}, {**OURS, **(here or {})}, wanted, follow, begun, "mover"))
+
+
+def test_a_server_that_fits_has_no_mistake():
+    assert mistakes() == []
+
+
+@pytest.mark.parametrize(
+    "wanted, there, here, said",
+    [
+        (["nope"], {}, {}, "no schema nope"),
+        ([], {"schemas": ["sys"]}, {}, "no schema to load"),
+        ([], {}, {"schemas": ["shop"]}, "schema shop is here"),
+        ([], {}, {"accounts": [["app", "%"]]}, "app@%"),
+        ([], {"partial_revokes": 1}, {}, "partial_revokes"),
+        ([], {"log_bin": "0"}, {}, "log_bin=ON"),
+        ([], {"binlog_format": "MIXED"}, {}, "binlog_format=ROW"),
+        ([], {"gtid_mode": "ON_PERMISSIVE"}, {}, "gtid_mode"),
+        ([], {"server_id": 6034}, {}, "server_id"),
+        ([], {}, {"channel": 1}, "follows a server"),
+        ([], {}, {"read_only": 1}, "read-only"),
+    ],
+)
+def test_what_keeps_it_from_coming_is_said(wanted, there, here, said):
+    (only,) = mistakes(wanted, there=there, here=here)
+    assert said in only
+
+
+def test_what_an_unfinished_load_made_is_in_nobodys_way():
+    here = {"schemas": ["shop"], "accounts": [["app", "%"]]}
+    assert mistakes(here=here, begun={"schemas": ["shop"], "accounts": [["app", "%"]]}) == []
+    assert len(mistakes(here=here)) == 2
+
+
+def test_rows_need_no_binlog_unless_it_is_followed():
+    assert mistakes(follow=False, there={"log_bin": "0", "binlog_format": "STATEMENT"}) == []
+
+
+def test_tables_are_dealt_by_size_and_each_once():
+    tables = [("s", f"t{i}", size) for i, size in enumerate([10, 900 << 20, 300 << 20, 300 << 20, 290 << 20, 5])]
+    shares = plan.deal(tables, 2)
+    assert sorted(sum(shares, [])) == sorted(tables)
+    assert [sum(size for *_, size in share) >> 20 for share in shares] == [900, 890]
+    assert len(plan.deal(tables, 64)) == len(tables)
+
+
+def test_default_roles_wait_for_the_roles():
+    made = "CREATE USER `a`@`%` IDENTIFIED WITH 'caching_sha2_password' AS 0x24 DEFAULT ROLE `r``x`@`%`,`s`@`%` REQUIRE NONE"
+    assert plan.create_user(made) == (
+        "CREATE USER `a`@`%` IDENTIFIED WITH 'caching_sha2_password' AS 0x24 REQUIRE NONE",
+        "`r``x`@`%`,`s`@`%`",
+    )
+    assert plan.create_user("CREATE USER `a`@`%` REQUIRE NONE") == ("CREATE USER `a`@`%` REQUIRE NONE", None)
+
+
+def test_privileges_that_bypass_the_binlog_or_are_unknown_are_left_out_and_said():
+    shown = [
+        "GRANT `r`@`%` TO `a`@`%` WITH ADMIN OPTION",
+        "GRANT SELECT, SUPER, FILE ON *.* TO `a`@`%` WITH GRANT OPTION",
+        "GRANT BINLOG_ADMIN,OLD_ADMIN ON *.* TO `a`@`%`",
+        "GRANT SELECT (`id`), UPDATE (`v`) ON `shop`.`t` TO `a`@`%`",
+        "GRANT ALL PRIVILEGES ON `shop`.* TO `a`@`%`",
+    ]
+    kept, left_out = plan.grants(shown, {"SELECT", "SUPER", "FILE", "BINLOG_ADMIN"}, None)
+    assert kept == ["GRANT SELECT ON *.* TO `a`@`%` WITH GRANT OPTION", *shown[3:], shown[0]]
+    assert left_out == ["SUPER", "FILE", "BINLOG_ADMIN", "OLD_ADMIN"]
+
+
+def test_with_some_schemas_only_grants_on_tables_of_others_are_left_out():
+    shown = [
+        "GRANT SELECT ON `shop`.`t` TO `a`@`%`",
+        "GRANT SELECT ON `old`.`t` TO `a`@`%`",
+        "GRANT EXECUTE ON PROCEDURE `old`.`p` TO `a`@`%`",
+        "GRANT SELECT ON `old`.* TO `a`@`%`",
+    ]
+    kept, left_out = plan.grants(shown, set(), ["shop"])
+    assert kept == [shown[0], shown[3]] and left_out == ["SELECT ON `old`.`t`", "EXECUTE ON PROCEDURE `old`.`p`"]
+
+
+def test_without_gtids_it_is_followed_by_file_and_position():
+    position = {"gtid": "", "file": "binlog.000007", "offset": 157}
+    by_file = plan.follow({"gtid_mode": "OFF"}, "h", 3306, "u", "it's\\", position, True)
+    assert "SOURCE_LOG_FILE = 'binlog.000007', SOURCE_LOG_POS = 157" in by_file and "= LOCAL" in by_file and "'it''s\\\\'" in by_file
+    assert "SOURCE_AUTO_POSITION = 1" in plan.follow({"gtid_mode": "ON"}, "h", 3306, "u", "p", position, True)
+
+
+def test_the_old_server_ignores_what_is_not_its_own():
+    assert r"('mysql.%', 'sys.%', 'my\\_own.%')" in plan.go_back("h", 3306, "p", "u", ["my_own"], "a:1")
+
+
+def test_of_prechecks_report_only_what_blocks_stops_it():
+    report = "server\n  OK           fine\n\ntables\n  blocks       1 tables: a.b (MyISAM)\n                 why\n                 do: this\n  note         other\n                 text\n"
+    assert plan.blocks(report) == ["1 tables: a.b (MyISAM); why; do: this"]
+
+
+@pytest.mark.parametrize("text, value", [(r"a\tb\\n\n", "a\tb\\n\n"), ("plain", "plain"), (r"\\\\", r"\\")])
+def test_a_field_of_the_client_is_what_it_was(text, value):
+    assert clients.unescaped(text) == value
+
+
+def test_the_state_is_on_the_disk_and_is_forgotten(tmp_path):
+    file = tmp_path / "adopt" / "p.json"
+    kept = state.State(file)
+    kept.keep(phase="loading", schemas=["shop"])
+    assert json.loads(file.read_text())["phase"] == "loading" and state.State(file)["schemas"] == ["shop"]
+    kept.forget()
+    assert state.State(file)["phase"] == "none" and set(state.PHASES) >= {"none", "loading"}
