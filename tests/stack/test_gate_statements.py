@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import secrets
 
 import pymysql
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from support.gate import operate as gate
 from support.stack import ADMIN
 
+# In the names of this run's statements: the stack may have seen others.
+RUN = secrets.token_hex(4)
 HISTOGRAM = "gtid_gate_statement_seconds_count"
 
 
@@ -38,10 +41,10 @@ def session(stack, table):
 def test_reads_on_satellites_are_one_digest_whatever_their_values(session):
     cursor = session()
     for value in range(5):
-        cursor.execute("select v as tag_reads from items where id=%s", (f"secret{value}",))
-        cursor.execute("SELECT v AS tag_reads /* a */ FROM items WHERE id = %s", (77_000_000 + value,))
-    row = recorded("tag_reads")
-    assert row["text"] == "SELECT v AS tag_reads FROM items WHERE id = ?"
+        cursor.execute(f"select v as tag_reads_{RUN} from items where id=%s", (f"secret{value}",))
+        cursor.execute(f"SELECT v AS tag_reads_{RUN} /* a */ FROM items WHERE id = %s", (77_000_000 + value,))
+    row = recorded(f"tag_reads_{RUN}")
+    assert row["text"] == f"SELECT v AS tag_reads_{RUN} FROM items WHERE id = ?"
     assert (row["count"], row["errors"]) == (10, 0)
     assert sum(row["servers"].values()) == 10 and set(row["servers"]) <= {"satellite-1", "satellite-2"}
     assert set(reasons(row)) <= {"fresh", "fresh after a wait", "has what wrote its tables"}
@@ -61,7 +64,7 @@ def test_reads_on_satellites_are_one_digest_whatever_their_values(session):
 )
 def test_each_way_to_the_master_is_told_with_its_reason_and_what_to_change(stack, session, name, before, query, reason):
     stack.sql("master", "CREATE FUNCTION IF NOT EXISTS app.tag_fn (a VARCHAR(50)) RETURNS INT DETERMINISTIC NO SQL RETURN 1")
-    tag = f"tag_{name}"
+    tag = f"tag_{name}_{RUN}"
     cursor = session(user=ADMIN, database="app")
     for sql in before:
         cursor.execute(sql)
@@ -75,9 +78,9 @@ def test_a_read_only_transaction_and_what_the_gate_answers_itself(session):
     cursor = session()
     cursor.execute("START TRANSACTION READ ONLY")
     for _ in range(3):
-        cursor.execute("SELECT v AS tag_inside FROM items WHERE id = 1")
+        cursor.execute(f"SELECT v AS tag_inside_{RUN} FROM items WHERE id = 1")
     cursor.execute("COMMIT")
-    row = recorded("tag_inside")
+    row = recorded(f"tag_inside_{RUN}")
     assert len(row["servers"]) == 1 and "master" not in row["servers"]
     assert reasons(row)["its read-only transaction is here"] == 2 and row["count"] == 3
     begun = recorded("START TRANSACTION READ ONLY")
@@ -87,47 +90,47 @@ def test_a_read_only_transaction_and_what_the_gate_answers_itself(session):
 def test_prepared_statements_share_the_digest_of_their_text(stack, table):
     with contextlib.closing(stack.gate_connect(client="connector")) as connection, connection.cursor(prepared=True) as cursor:
         for value in (1, 2, 3):
-            cursor.execute("SELECT v AS tag_prepared FROM items WHERE id = %s", (value,))
+            cursor.execute(f"SELECT v AS tag_prepared_{RUN} FROM items WHERE id = %s", (value,))
             cursor.fetchall()
-    row = recorded("tag_prepared")
-    assert row["text"] == "SELECT v AS tag_prepared FROM items WHERE id = ?" and row["count"] == 3
+    row = recorded(f"tag_prepared_{RUN}")
+    assert row["text"] == f"SELECT v AS tag_prepared_{RUN} FROM items WHERE id = ?" and row["count"] == 3
 
 
 def test_errors_are_counted_of_servers_and_of_the_gate(session):
     cursor = session()
     for _ in range(2):
         with pytest.raises(pymysql.err.OperationalError, match="no_such_column"):
-            cursor.execute("SELECT no_such_column AS tag_error FROM items")
+            cursor.execute(f"SELECT no_such_column AS tag_error_{RUN} FROM items")
     cursor.execute("START TRANSACTION READ ONLY")
     cursor.execute("SELECT 1 FROM items WHERE id = 1")
     with pytest.raises(pymysql.err.MySQLError):
-        cursor.execute("UPDATE items SET v = 'tag_refused' WHERE tag_refused = 1")
-    assert recorded("tag_error")["errors"] == 2
-    refused = recorded("tag_refused")
-    assert refused["text"] == "UPDATE items SET v = ? WHERE tag_refused = ?"
+        cursor.execute(f"UPDATE items SET v = 'tag_refused_{RUN}' WHERE tag_refused_{RUN} = 1")
+    assert recorded(f"tag_error_{RUN}")["errors"] == 2
+    refused = recorded(f"tag_refused_{RUN}")
+    assert refused["text"] == f"UPDATE items SET v = ? WHERE tag_refused_{RUN} = ?"
     assert (refused["errors"], refused["servers"], reasons(refused)) == (1, {"gate": 1}, {"error of the gate": 1})
 
 
 def test_no_password_is_kept(stack):
-    stack.sql("master", "DROP USER IF EXISTS tag_nobody")
+    stack.sql("master", f"DROP USER IF EXISTS tag_nobody_{RUN}")
     with contextlib.closing(stack.gate_connect(user=ADMIN, database=None)) as connection, connection.cursor() as cursor:
-        cursor.execute("CREATE USER tag_nobody IDENTIFIED BY 'secret-of-nobody'")
-        cursor.execute("ALTER USER tag_nobody IDENTIFIED BY 'secret-of-\\'nobody'")
-        cursor.execute("DROP USER tag_nobody")
+        cursor.execute(f"CREATE USER tag_nobody_{RUN} IDENTIFIED BY 'secret-of-nobody'")
+        cursor.execute(f"ALTER USER tag_nobody_{RUN} IDENTIFIED BY 'secret-of-\\'nobody'")
+        cursor.execute(f"DROP USER tag_nobody_{RUN}")
     told = gate("statements")[1]
-    assert "CREATE USER tag_nobody IDENTIFIED BY ?" in told and "secret-of" not in told
+    assert f"CREATE USER tag_nobody_{RUN} IDENTIFIED BY ?" in told and "secret-of" not in told
 
 
 def test_thousands_of_shapes_take_a_bounded_table_and_what_is_used_stays(session):
     cursor = session()
     for number in range(3000):
-        cursor.execute(f"SELECT v AS tag_shape_{number} FROM items WHERE id = 1")
+        cursor.execute(f"SELECT v AS tag_{RUN}_shape_{number} FROM items WHERE id = 1")
         if number % 10 == 0:
-            cursor.execute("SELECT v AS tag_used FROM items WHERE id = 1")
+            cursor.execute(f"SELECT v AS tag_used_{RUN} FROM items WHERE id = 1")
     told = json.loads(gate("statements")[1])
     assert told["known"] <= told["most"] and len(told["statements"]) == told["known"]
-    assert recorded("tag_used")["count"] == 300
-    assert sum("tag_shape_" in row["text"] for row in told["statements"]) < 1100
+    assert recorded(f"tag_used_{RUN}")["count"] == 300
+    assert sum(f"tag_{RUN}_shape_" in row["text"] for row in told["statements"]) < 1100
 
 
 def test_the_histogram_has_each_server_and_level(stack, session):
