@@ -18,7 +18,7 @@ public final class Questions {
                 System.getenv("DB_PASSWORD"))) {
             for (String sql : System.getenv("STATEMENTS").split("\n")) {
                 try (Statement statement = connection.createStatement();
-                        ResultSet rows = statement.executeQuery(sql)) {
+                        ResultSet rows = statement.executeQuery(sql.replace("?", "7"))) {
                     System.out.println(described(rows));
                 }
                 try (PreparedStatement statement = connection.prepareStatement(sql)) {
