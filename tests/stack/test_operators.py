@@ -55,6 +55,22 @@ def test_sql_is_root_on_the_master_and_on_a_named_server(stack):
     assert sql("SELECT nonsense").returncode != 0
 
 
+def test_sql_goes_through_the_gate_as_an_account_of_make_user_and_leaves_no_password_behind(stack):
+    def sql(text, **env):
+        return containers.run("make", "-s", "sql", input=text, check=False, env=env)
+
+    password = 'od"d\\ and # blank'
+    file = stack.state / "password-through"
+    file.write_text(password + "\n")
+    containers.run("make", "-s", "user", env={"NAME": "through", "PASSWORD_FILE": str(file)})
+    done = sql("SELECT USER(); SHOW MULTIMED SERVERS", NAME="through", DB="through")
+    assert done.stdout.splitlines()[1].startswith("through@") and "satellite-2\tsatellite\tup" in done.stdout, done.stdout + done.stderr
+    assert sql("SELECT nonsense", NAME="through").returncode != 0
+    assert containers.execute("master", "ls", "/dev/shm").stdout == ""
+    wrong = sql("SELECT 1", NAME="nobody_here", DB="a-b", SERVER="satellite-1")
+    assert wrong.returncode != 0 and all(each in wrong.stderr for each in ("nobody_here", "DB=a-b", "NAME is for the gate"))
+
+
 def test_sql_has_a_terminal_where_there_is_one(stack):
     shown = containers.run("script", "-qec", "make -s sql", "/dev/null", input="SELECT 40 + 2;\nexit\n").stdout
     assert "mysql>" in shown and "42" in shown

@@ -19,13 +19,14 @@ pub fn row<const N: usize>(
         .collect()
 }
 
-/// What is not known, and a text with nothing in it, is NULL.
+/// What is not known, and a text or a list with nothing in it, is NULL.
 fn cell(kind: Kind, value: Value) -> Cell {
     match (kind, value) {
         (_, Value::Null) => Cell::Null,
         (Kind::Count, value) => value.as_u64().into(),
         (Kind::Real, value) => value.as_f64().into(),
         (Kind::Text, Value::Bool(on)) => if on { "yes" } else { "no" }.into(),
+        (Kind::Text, Value::Array(list)) if list.is_empty() => Cell::Null,
         (Kind::Text, Value::Array(list)) => {
             let texts: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
             texts.join(",").into()

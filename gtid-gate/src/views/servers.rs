@@ -112,6 +112,7 @@ mod tests {
         assert_eq!(at(1, "Running_limit"), 5.into());
         assert_eq!(at(1, "Running_limit_found"), "no".into());
         assert_eq!(at(1, "Classes"), "reports".into());
+        assert_eq!(at(0, "Classes"), Cell::Null);
         assert_eq!(
             (at(1, "Lag_ms"), at(1, "Gtid_set")),
             (Cell::Null, Cell::Null)
