@@ -8,7 +8,10 @@ import collections
 
 import plan
 
-AS_HEX = "SET SESSION print_identified_with_as_hex = ON, SESSION sql_mode = '', SESSION sql_quote_show_create = ON"
+QUOTED = "SET SESSION sql_mode = '', SESSION sql_quote_show_create = ON"
+AS_HEX = "SET SESSION print_identified_with_as_hex = ON"
+# Before it, the bytes of a hash stand in SHOW CREATE USER as they are.
+HAS_AS_HEX = (8, 0, 17)
 
 
 # Names; statements that make them, name their default roles, and give privileges; what is left out of these.
@@ -22,10 +25,18 @@ def read(there, mine, schemas):
     known = {row[0].upper() for row in there.run("master", "SHOW PRIVILEGES;")}
     users, defaults, grants, left_out = [], [], [], []
     session = there.session("source")
-    session.run(AS_HEX)
+    session.run(QUOTED)
+    has_as_hex = plan.version_of(there.value("source", "@@version")) >= HAS_AS_HEX
+    if has_as_hex:
+        session.run(AS_HEX)
     for name in names:
         who = plan.account(*name)
-        user, default = plan.create_user(session.run(f"SHOW CREATE USER {who}")[0][0])
+        created = session.run(f"SHOW CREATE USER {who}")[0][0]
+        if not has_as_hex:
+            user, host = map(plan.text, name)
+            (hash_as_hex,) = session.run(f"SELECT HEX(authentication_string) FROM mysql.user WHERE user = {user} AND host = {host}")[0]
+            created = plan.with_hash(created, hash_as_hex)
+        user, default = plan.create_user(created)
         users.append(user)
         if default:
             defaults.append(f"ALTER USER {who} DEFAULT ROLE {default}")

@@ -106,8 +106,9 @@ class Session:
     def __init__(self, container, server):
         self.server = server
         command = ["docker", "exec", "-i", container, "mysql", f"--defaults-file=/adopt/{server}.cnf", *MYSQL]
+        # In bytes: as text, a carriage return would end a line.
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
         )
         self.complaints = []
         self.listener = threading.Thread(target=lambda: self.complaints.extend(self.process.stderr), daemon=True)
@@ -115,20 +116,23 @@ class Session:
 
     def run(self, statement):
         try:
-            self.process.stdin.write(f"{statement};\nSELECT '{END}';\n")
+            self.process.stdin.write(f"{statement};\nSELECT '{END}';\n".encode())
             self.process.stdin.flush()
         except OSError:
             self._lost()
         rows = []
         for line in self.process.stdout:
-            if line == END + "\n":
+            line = line.decode(errors="replace").removesuffix("\n")
+            if line == END:
                 return rows
-            rows.append([unescaped(field) for field in line.rstrip("\n").split("\t")])
+            rows.append([unescaped(field) for field in line.split("\t")])
         return self._lost()
 
     def _lost(self):
         self.listener.join(timeout=5)
-        raise Failed(f"{self.server}: {' '.join(self.complaints[-2:]).strip() or 'the client ended without a word'}")
+        raise Failed(
+            f"{self.server}: {b' '.join(self.complaints[-2:]).decode(errors='replace').strip() or 'the client ended without a word'}"
+        )
 
     def close(self):
         self.process.stdin.close()

@@ -114,6 +114,19 @@ OBJECT = re.compile(rf" ON (?:(?:FUNCTION|PROCEDURE) )?({NAME})\.{NAME} TO ")
 ROLE_GRANT = re.compile(rf"GRANT {NAME}@{NAME}")
 
 
+def version_of(text):
+    """8.0.15-log -> (8, 0, 15)"""
+    return tuple(int(part) for part in re.match(r"(\d+)\.(\d+)\.(\d+)", text).groups())
+
+
+HASH = re.compile(r" AS '.*?' (?=REQUIRE )", re.DOTALL)
+
+
+def with_hash(statement, hash_as_hex):
+    """SHOW CREATE USER of a version that prints the bytes of a password's hash: with these in hexadecimal."""
+    return HASH.sub(f" AS 0x{hash_as_hex} ", statement, count=1)
+
+
 def create_user(statement):
     """(statement without default roles, the default roles or None): roles may be made later than those who have them."""
     found = DEFAULT_ROLE.search(statement)
@@ -202,7 +215,7 @@ def channel_line(status):
 
 def events_stay_off(rows, version):
     """Events (schema, name, definer) that are here, and do not run while the source's do. ALTER EVENT would change the definer."""
-    where = "REPLICA" if tuple(int(part) for part in version.split(".")[:2]) >= (8, 2) else "SLAVE"
+    where = "REPLICA" if version_of(version) >= (8, 2) else "SLAVE"
     for schema, name, definer in rows:
         user, _, host = definer.rpartition("@")
         yield f"ALTER DEFINER = {account(user, host)} EVENT {quoted(schema)}.{quoted(name)} DISABLE ON {where}"

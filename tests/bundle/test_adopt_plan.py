@@ -84,6 +84,17 @@ def test_default_roles_wait_for_the_roles():
     assert plan.create_user("CREATE USER `a`@`%` REQUIRE NONE") == ("CREATE USER `a`@`%` REQUIRE NONE", None)
 
 
+def test_a_hash_that_an_old_version_prints_as_bytes_is_put_in_hexadecimal():
+    raw = (
+        "CREATE USER `a`@`%` IDENTIFIED WITH 'caching_sha2_password' AS '$A$005$it's \r\n \\1 AS 'odd' REQUIRE NONE PASSWORD EXPIRE DEFAULT"
+    )
+    expected = "CREATE USER `a`@`%` IDENTIFIED WITH 'caching_sha2_password' AS 0x2441 REQUIRE NONE PASSWORD EXPIRE DEFAULT"
+    assert plan.with_hash(raw, "2441") == expected
+    locked = "CREATE USER `r`@`%` IDENTIFIED WITH 'caching_sha2_password' REQUIRE NONE PASSWORD EXPIRE ACCOUNT LOCK"
+    assert plan.with_hash(locked, "") == locked
+    assert plan.version_of("8.0.15-log") < (8, 0, 17) <= plan.version_of("8.0.17")
+
+
 def test_privileges_that_bypass_the_binlog_or_are_unknown_are_left_out_and_said():
     shown = [
         "GRANT `r`@`%` TO `a`@`%` WITH ADMIN OPTION",
