@@ -323,7 +323,7 @@ function showLog(snapshot) {
     const all = total(capture.transactions), raw = total(capture.raw);
     rows.push(line("transactions/s", rate(r("log.records"))), line("bytes/s", bytes(r("log.bytes"))));
     rows.push(line("commit to log, p50 / p99 of 10 s", `${millis(capture.lag_p50_ms)} / ${millis(capture.lag_p99_ms)}`));
-    rows.push(line("mode", [r("log.raw") > 0 && r("log.raw") >= 0.9 * r("log.records") ? "binlog as it is" : "rows by Debezium", sub(raw ? `${number(100 * raw / all)} % raw since start: ` + Object.keys(capture.raw).join(", ") : "")]));
+    rows.push(line("mode", [r("log.raw") > 0 && r("log.raw") >= 0.9 * r("log.records") ? "binlog as it is" : "rows by Debezium", sub(raw ? `${number(100 * raw / all)} % raw since start: ` + Object.keys(capture.raw).join(", ").replaceAll("_", " ") : "")]));
     rows.push(line("appliers fed directly", number(capture.live_readers)));
     const behind = Math.max(0, ...snapshot.servers.filter(s => !isMaster(s)).map(s => s.lag_ms || 0)) / 1000;
     rows.push(line("kept for", [span(capture.retention_s), sub(known(capture.retention_s) ? span(capture.retention_s - behind) + " left for who is most behind" : "")]));
@@ -331,7 +331,7 @@ function showLog(snapshot) {
     if (capture.broken_log) rows.push(line("broken places", el("span", { class: "bad" }, number(capture.broken_log))));
   }
   const rebuilds = snapshot.servers.flatMap(s => Object.entries(s.applier && s.applier.rebuilds || {}).map(([why, count]) => [s.name, why, count]));
-  for (const [name, why, count] of rebuilds) rows.push(line(`${name} asked to clone: ${why}`, number(count)));
+  for (const [name, why, count] of rebuilds) if (count) rows.push(line(`${name} asked to clone: ${why}`, number(count)));
   const verify = snapshot.verify;
   if (verify) rows.push(line("last verify", [pill(["every check held", "differs", "not proven"][verify.status] || "failed", ["good", "bad", "warn"][verify.status] || "bad"), sub(span(snapshot.at / 1000 - verify.at) + " ago")]));
   else rows.push(line("last verify", NONE));
