@@ -27,7 +27,7 @@ status: ## print the servers as the gate sees them, as a table (JSON=1: as JSON)
 doctor: ## say what is wrong, from the host to the data, what it means and how to mend it (JSON=1: as JSON)
 	@bin/doctor
 
-sql: ## a mysql client on the master as root (SERVER=satellite-1: there), or as NAME=app [DB=app] through the gate
+sql: ## mysql as root on the master, with SERVER=satellite-1 there, with NAME=app [DB=app] through the gate
 	@bin/sql
 
 logs: ## all logs as one, in the order of time: SERVER="gate capture" SINCE=10m FOLLOW=1
