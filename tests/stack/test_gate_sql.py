@@ -58,7 +58,8 @@ def test_status_counts_reads_and_says_who_serves(stack, connection):
     found = stack.wait_for(counted, 10, "the read to be counted")
     assert found["Multimed_satellites_serving"] == str(len(stack.satellites))
     assert found["Multimed_master_state"] == "up"
-    assert re.fullmatch(r"[0-9a-f-]{36}:1-\d+", found["Multimed_master_gtid_set"])
+    # Of a server that was adopted, too.
+    assert re.fullmatch(r"([0-9a-f-]{36}(:\d+(-\d+)?)+,?\s*)+", found["Multimed_master_gtid_set"])
     assert list(found) == sorted(found)
 
 
@@ -144,8 +145,9 @@ def test_explain_says_where_and_why_and_runs_nothing(stack, connection, reads):
         hinted = explained(connection, "/* multimed: consistency=eventual */ SELECT 1 FROM items")
         assert hinted["Consistency"] == "eventual"
 
+    before = ask(connection, "SELECT COUNT(*) AS n FROM items")
     assert not reads(explain)
-    assert ask(connection, "SELECT COUNT(*) AS n FROM items") == [{"n": 1000}]
+    assert ask(connection, "SELECT COUNT(*) AS n FROM items") == before
 
 
 def test_explain_follows_the_session(stack, connection):
@@ -263,7 +265,6 @@ def test_drivers_read_each_answer_in_text_and_prepared(stack, table, client):
     lines = [line.split("\t") for line in said.splitlines() if "\t" in line]
     answers = dict(zip(asked, zip(lines[::2], lines[1::2], strict=True), strict=True))
     firsts = {
-        "SHOW MULTIMED STATUS": "Multimed_fallback_rejections",
         "SHOW MULTIMED SERVERS": "master",
         "SHOW MULTIMED VARIABLES LIKE 'GATE_WAIT%'": "GATE_WAIT_MS",
         "EXPLAIN MULTIMED SELECT v FROM items WHERE id = ?": "Statement",
@@ -271,6 +272,8 @@ def test_drivers_read_each_answer_in_text_and_prepared(stack, table, client):
     for statement, ((columns, first), (columns_prepared, first_prepared)) in answers.items():
         assert columns == columns_prepared and "null" not in (first, first_prepared), (statement, said)
         assert statement not in firsts or first == first_prepared == firsts[statement], said
+    # Which counter is first, hangs on the kinds of errors that came up.
+    assert all(first.startswith("Multimed_") for _, first in answers["SHOW MULTIMED STATUS"]), said
     assert re.search(r"Server VAR\w+,.*Lag_ms (BIGINT UNSIGNED|UNSIGNED BIGINT|LONGLONG),", answers["SHOW MULTIMED SERVERS"][0][0]), said
     assert re.search(r"P50_ms DOUBLE,", answers[DIGESTS][0][0]), said
     assert answers["SHOW MULTIMED LAST READ"][0][1] in stack.satellites

@@ -7,21 +7,37 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 
-/** Containers of one test run: started by name, removed when the JVM ends. No fixed sleeps: {@link #await}. */
+/**
+ * Containers of one test run: started by name, removed after their class of tests, those for all classes when the JVM ends. Classes run one
+ * after the other. No fixed sleeps: {@link #await}.
+ */
 final class Docker {
-    private static final List<String> STARTED = new ArrayList<>();
+    private static final List<String> OF_CLASS = new ArrayList<>();
+    private static final List<String> OF_RUN = new ArrayList<>();
 
     static {
-        Runtime.getRuntime().addShutdownHook(new Thread(Docker::removeAll));
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+            removeOfClass();
+            remove(OF_RUN);
+        }));
     }
 
     private Docker() {}
 
     /** Returns the container's name. */
     static synchronized String start(String role, List<String> options, String image, List<String> command) {
+        return start(OF_CLASS, role, options, image, command);
+    }
+
+    /** One for all classes. */
+    static synchronized String startForAll(String role, List<String> options, String image, List<String> command) {
+        return start(OF_RUN, role, options, image, command);
+    }
+
+    private static String start(List<String> started, String role, List<String> options, String image, List<String> command) {
         String name = System.getenv().getOrDefault("TEST_CONTAINER_PREFIX", "multimed-it") + "-" + ProcessHandle.current().pid() + "-"
                 + role;
-        STARTED.add(name);
+        started.add(name);
         List<String> all = new ArrayList<>(List.of("run", "-d", "--name", name));
         all.addAll(options);
         all.add(image);
@@ -73,13 +89,18 @@ final class Docker {
         throw new AssertionError("not within " + seconds + " s: " + what, last);
     }
 
-    private static synchronized void removeAll() {
-        STARTED.forEach(name -> {
+    static synchronized void removeOfClass() {
+        remove(OF_CLASS);
+    }
+
+    private static void remove(List<String> started) {
+        started.forEach(name -> {
             try {
                 docker(List.of("rm", "-f", "-v", name));
             } catch (IllegalStateException e) {
                 System.err.println(e.getMessage());
             }
         });
+        started.clear();
     }
 }

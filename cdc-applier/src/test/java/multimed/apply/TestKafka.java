@@ -50,7 +50,7 @@ final class TestKafka {
     private static String start(String image) {
         String settings = "export KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://$(hostname -i | cut -d ' ' -f 1):9092;"
                 + " exec /etc/kafka/docker/run";
-        String name = Docker.start("kafka", List.of("--entrypoint", "bash", "-e", "KAFKA_HEAP_OPTS=-Xms256m -Xmx512m",
+        String name = Docker.startForAll("kafka", List.of("--entrypoint", "bash", "-e", "KAFKA_HEAP_OPTS=-Xms256m -Xmx512m",
                 "-e", "KAFKA_NODE_ID=1", "-e", "KAFKA_PROCESS_ROLES=broker,controller",
                 "-e", "KAFKA_LISTENERS=PLAINTEXT://:9092,CONTROLLER://localhost:9093",
                 "-e", "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
