@@ -73,7 +73,8 @@ pub struct Gate {
     pub shapes: Shapes,
     pub statements: Statements,
     pub classes: ClassCounts,
-    /// How long a session that changes to the master waits until the master shows what the session saw.
+    /// How long a session that changes to the master waits until the master shows what the session saw: that is in its binlog, so a
+    /// master that answers at all shows it, however busy it is.
     pub(super) patience: Duration,
     pub(super) fallback_places: Arc<Semaphore>,
     pub(super) fallback_queue: Duration,
@@ -97,7 +98,7 @@ impl Gate {
             shapes: Shapes::default(),
             statements: Statements::default(),
             classes: ClassCounts::new(config.classes.clone(), &metrics),
-            patience: config.policy.wait + config.fallback_queue,
+            patience: (config.policy.wait + config.fallback_queue).max(config.server_timeout),
             fallback_places: Arc::new(Semaphore::new(config.fallback_limit)),
             fallback_queue: config.fallback_queue,
             broken: config.broken,

@@ -21,6 +21,9 @@ use std::time::{Duration, Instant};
 /// A satellite is asked where it is.
 const QUESTION: Duration = Duration::from_micros(300);
 
+/// A master that takes longer to show a transaction is busy, and is not asked all the time.
+const AN_INSTANT: Duration = Duration::from_millis(5);
+
 impl Gate {
     /// There is no satellite to read from, or none was fresh in time.
     pub(super) async fn fall_back(&self, read: Request<'_>) -> Result<Leave, SqlError> {
@@ -63,7 +66,7 @@ impl Gate {
         {
             return Ok(());
         }
-        let deadline = Instant::now() + self.patience;
+        let began = Instant::now();
         let mut master = self.ask_master(self.patience).await?;
         let mut shown = GtidSet::new();
         for place in places {
@@ -71,10 +74,14 @@ impl Gate {
             least.sets().for_each(|s| shown.union_with(s));
         }
         while !master.executed.contains_set(&shown) {
-            if Instant::now() >= deadline {
+            let waited = began.elapsed();
+            if waited >= self.patience {
                 return Err(SqlError::gate(
                     "the master does not yet have what this session has seen",
                 ));
+            }
+            if waited >= AN_INSTANT {
+                tokio::time::sleep(AN_INSTANT).await;
             }
             master = self.ask_master(self.patience).await?;
         }
