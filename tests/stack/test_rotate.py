@@ -23,11 +23,12 @@ UNTOUCHED = ("master", "gate", "gate-port", "satellite-1", "satellite-2")
 
 
 class Clients:
-    """Clients that go on all the time: one writes, others read that on connections of each kind. What each met, and what took longest."""
+    """Clients that go on all the time: one writes a row that nobody else writes, others read that on connections of each kind. What each met,
+    and what took longest."""
 
-    def __init__(self, stack, connect):
+    def __init__(self, stack, connect, row):
         self.connect, self.over, self.errors, self.longest = connect, threading.Event(), [], {}
-        self.acknowledged = int(stack.sql("master", "SELECT d FROM app.items WHERE id = 7")[0][0])
+        self.row, self.acknowledged = row, int(stack.sql("master", f"SELECT d FROM app.items WHERE id = {row}")[0][0])
         kinds = (self.writer, self.reader, self.reader, self.prepared, self.newcomer, self.snapshot)
         self.turns = [0] * len(kinds)
         self.threads = [threading.Thread(target=self.run, args=each) for each in enumerate(kinds)]
@@ -51,13 +52,13 @@ class Clients:
     def writer(self):
         with contextlib.closing(self.connect()) as connection, connection.cursor() as cursor:
             while True:
-                self.timed("write", cursor, "UPDATE items SET d = %s WHERE id = 7", (self.acknowledged + 1,))
+                self.timed("write", cursor, f"UPDATE items SET d = %s WHERE id = {self.row}", (self.acknowledged + 1,))
                 self.acknowledged += 1
                 yield
 
     def read(self, kind, cursor):
         least = self.acknowledged
-        seen = int(self.timed(kind, cursor, "SELECT d FROM items WHERE id = 7")[0][0])
+        seen = int(self.timed(kind, cursor, f"SELECT d FROM items WHERE id = {self.row}")[0][0])
         assert seen >= least, f"{seen} was read, {least} was acknowledged"
 
     def reader(self):
@@ -84,9 +85,9 @@ class Clients:
         """One transaction as long as the test."""
         with contextlib.closing(self.connect()) as connection, connection.cursor() as cursor:
             cursor.execute("START TRANSACTION READ ONLY")
-            first = self.timed("read in a snapshot", cursor, "SELECT d FROM items WHERE id = 7")
+            first = self.timed("read in a snapshot", cursor, f"SELECT d FROM items WHERE id = {self.row}")
             while True:
-                assert self.timed("read in a snapshot", cursor, "SELECT d FROM items WHERE id = 7") == first
+                assert self.timed("read in a snapshot", cursor, f"SELECT d FROM items WHERE id = {self.row}") == first
                 yield
                 self.over.wait(0.05)
 
@@ -106,9 +107,9 @@ class Clients:
 @contextlib.contextmanager
 def clients(stack):
     with contextlib.ExitStack() as doors:
-        doors.enter_context(Clients(stack, stack.gate_connect))
+        doors.enter_context(Clients(stack, stack.gate_connect, row=7))
         if has_proxysql(stack):
-            doors.enter_context(Clients(stack, stack.front_connect))
+            doors.enter_context(Clients(stack, stack.front_connect, row=9))
         yield
 
 
