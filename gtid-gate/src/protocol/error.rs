@@ -30,6 +30,12 @@ impl SqlError {
         Self::new(1105, "HY000", format!("gtid-gate: {message}"))
     }
 
+    /// ER_LOCK_DEADLOCK, which clients know as: nothing of the transaction stays, begin again.
+    pub fn satellite_of_transaction_gone() -> Self {
+        let text = "gtid-gate: the satellite of this read-only transaction is gone; try restarting transaction";
+        Self::new(1213, "40001", text)
+    }
+
     /// A choice of consistency that is not understood.
     pub fn bad_choice(error: crate::common::consistency::BadChoice) -> Self {
         Self::new(1231, "42000", format!("gtid-gate: {error}"))

@@ -148,8 +148,6 @@ impl Session {
     pub(super) fn transaction_lost(&mut self) -> Fault {
         self.state.tx = Tx::Lost;
         self.count_error("transaction_lost");
-        Fault::Sql(SqlError::gate(
-            "the satellite of this read-only transaction is gone; roll back and begin again",
-        ))
+        Fault::Sql(SqlError::satellite_of_transaction_gone())
     }
 }

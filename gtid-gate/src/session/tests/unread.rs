@@ -93,7 +93,7 @@ async fn the_rest_of_a_refused_command_becomes_no_command() {
     let no_master = b"\x03INSERT INTO t VALUES ('";
     let cases: [(&[u8], Tx, u16); 8] = [
         (no_master, Tx::None, 1105),
-        (no_master, Tx::Lost, 1105),
+        (no_master, Tx::Lost, 1213),
         (&[COM_STMT_EXECUTE, 7, 0, 0, 0], Tx::None, 1243),
         (&[COM_PING], Tx::None, 1835),
         (&[COM_STMT_CLOSE, 1, 0, 0, 0], Tx::None, 1835),
