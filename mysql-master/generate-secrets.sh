@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generates the passwords of the stack, one directory per service, so that a service sees only its own; and replaces them in steps.
+# Generates the passwords of the stack (and the token for the gate's HTTP port), one directory per service, so that a service sees only its own; and replaces them in steps.
 # usage: generate-secrets.sh DIRECTORY              those that are missing
 #        generate-secrets.sh DIRECTORY next         makes next/, with a new one for each, unless it is there
 #        generate-secrets.sh DIRECTORY offer        satellites give the applier's account the new password beside the old one
@@ -15,6 +15,7 @@ passwords='root_password master
 capture_password master capture
 clone_password master satellite
 gate_password master gate
+admin_token gate
 monitor_password master proxysql
 applier_password satellite applier
 proxysql_admin_password proxysql

@@ -3,6 +3,7 @@
 
 usage: picture.py SATELLITES < MACHINE          the picture
        picture.py --nodes SATELLITES < MACHINE  lines SERVER=node: whose memory is to come from one node alone
+       picture.py --json SATELLITES < MACHINE   the same picture for the status page
 
 In:  every core of the machine as `lscpu -p=CPU,CORE,SOCKET,NODE,CACHE` prints them; in the environment MASTER_CPUS, LOG_CPUS, GATE_CPUS,
      SATELLITE_n_CPUS, and with _MEMORY the limits of these in bytes; DEALT, the cores that could be dealt; NODES_DIR, where the system
@@ -11,6 +12,7 @@ Out: on stdout, for people; or for the layout.
 Must never: bind memory to a node that has less of it than all its servers may take, or a server whose cores are on several nodes.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -30,7 +32,11 @@ def main():
         for name, node in bound(servers, cores, memory).items():
             print(f"{name}={node}")
         return
-    print(drawn(cores, servers, memory, dealing.expanded(os.environ["DEALT"])), end="")
+    dealt = dealing.expanded(os.environ["DEALT"])
+    if sys.argv[1] == "--json":
+        print(json.dumps(told(cores, servers, memory, dealt), separators=(",", ":")))
+        return
+    print(drawn(cores, servers, memory, dealt), end="")
 
 
 def read_servers(satellites):
@@ -77,6 +83,33 @@ def bound(servers, cores, memory):
 def taken_of(servers, at, memory):
     """{node: bytes}: what the servers on it may take; of one on several nodes each has a part."""
     return {node: sum(size // len(at[name]) for name, (_, _, size) in servers.items() if node in at[name]) for node in memory}
+
+
+def told(cores, servers, memory, dealt):
+    """Sizes in bytes, 0: not known; cache -1: not known; who: places in the list of servers."""
+    at = homes(servers, cores)
+    taken = taken_of(servers, at, memory)
+    who = {cpu: [] for core in cores for cpu in core.cpus}
+    for place, (_, cpus, _) in enumerate(servers.values()):
+        for cpu in cpus & who.keys():
+            who[cpu].append(place)
+
+    def of_core(core):
+        ours = {"who": sorted({place for cpu in core.cpus for place in who[cpu]})}
+        return {"cpus": dealing.joined(core.cpus)} | ours | ({} if dealt & set(core.cpus) else {"left_out": True})
+
+    return {
+        "servers": [{"name": name, "cpus": dealing.joined(cpus), "memory": size} for name, (_, cpus, size) in servers.items()],
+        "nodes": [
+            {
+                "node": node[0].node,
+                "memory": memory[node[0].node],
+                "taken": taken[node[0].node],
+                "caches": [{"cache": cache[0].cache, "cores": [of_core(core) for core in cache]} for cache in dealing.caches(node)],
+            }
+            for node in dealing.nodes(cores)
+        ],
+    }
 
 
 def drawn(cores, servers, memory, dealt):

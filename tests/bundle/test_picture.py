@@ -1,5 +1,6 @@
 """What the layout says of the machine: a picture that a person can read, and whose memory comes from which node."""
 
+import json
 import os
 
 import pytest
@@ -49,6 +50,18 @@ who runs where (M: master, L: log and capture, G: gate, 1 to 2: satellites with 
   free: cores 7 (no server has them)
 """
     )
+
+
+def test_the_status_page_is_told_the_same(picture):
+    told = json.loads(picture(machine(2, 2, 4), TWO_NODES, "--json", gib={0: 8, 1: 2.5}, may="0-5,7-15"))
+    names = [server["name"] for server in told["servers"]]
+    assert told["servers"][0] == {"name": "master", "cpus": "12-15", "memory": GIB}
+    assert [(node["node"], node["memory"], node["taken"]) for node in told["nodes"]] == [(0, 8 * GIB, 2 * GIB), (1, 5 * GIB // 2, 3 * GIB)]
+    drawn = [[["+".join(names[at] for at in core["who"]) for core in cache["cores"]] for cache in node["caches"]] for node in told["nodes"]]
+    assert drawn[0] == [["satellite-1"] * 4, ["gate", "gate", "", ""]]
+    assert drawn[1] == [["satellite-2"] * 2 + ["log and capture"] * 2, ["master"] * 4]
+    free = told["nodes"][0]["caches"][1]["cores"][2:]
+    assert free == [{"cpus": "6", "who": [], "left_out": True}, {"cpus": "7", "who": []}]
 
 
 def test_few_cores_are_drawn_with_all_who_share_them(picture):

@@ -11,6 +11,7 @@ SERVICES = {
     "capture_password": {"master", "capture"},
     "clone_password": {"master", "satellite"},
     "gate_password": {"master", "gate"},
+    "admin_token": {"gate"},
     "monitor_password": {"master", "proxysql"},
     "applier_password": {"satellite", "applier"},
     "proxysql_admin_password": {"proxysql"},
@@ -29,7 +30,7 @@ class Secrets:
 
     def values(self):
         """{name: {service: value}} of every password."""
-        files = [file for file in self.folder.glob("*/*_password") if file.parent.name != "next"]
+        files = [file for file in self.folder.glob("*/*") if file.parent.name != "next"]
         return {name: {f.parent.name: f.read_text().strip() for f in files if f.name == name} for name in SERVICES}
 
     def files(self):

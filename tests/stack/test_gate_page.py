@@ -101,6 +101,35 @@ def test_a_browser_shows_the_servers_at_two_widths_and_in_the_dark(stack, table)
         assert not mistakes, mistakes
 
 
+def test_the_machine_is_drawn_with_all_who_run_on_it(stack):
+    machine = json.loads(stack.page("gate", "/machine")[1])
+    names = [server["name"] for server in machine["servers"]]
+    assert names == ["master", "log and capture", "gate", *stack.satellites]
+    cores = [core for node in machine["nodes"] for cache in node["caches"] for core in cache["cores"]]
+    assert {names[at] for core in cores for at in core["who"]} == set(names)
+    with Browser() as browser:
+        browser.open(stack.status_url, 1280)
+        titles = "[...document.querySelectorAll('#nodes title')].map(title => title.textContent)"
+        drawn = wait_for(lambda: browser.run(titles), 20, "cores on the page")
+        assert len(drawn) == len(cores) and all(any(name in title for title in drawn) for name in names)
+        assert [name for name in names if name not in browser.run("document.getElementById('dealt').innerText")] == []
+
+
+def test_who_has_the_token_sees_statements(stack, table):
+    with contextlib.closing(stack.gate_connect()) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT n FROM items WHERE id = 3")
+    give = "document.getElementById('token').value = {!r}; document.querySelector('#ask button').click()"
+    with Browser() as browser:
+        browser.open(stack.status_url, 1280)
+        asks = "!document.getElementById('ask').hidden && document.getElementById('ask').innerText"
+        assert "secrets/gate/admin_token" in wait_for(lambda: browser.run(asks), 20, "the page to ask for the token")
+        browser.run(give.format("guess"))
+        wait_for(lambda: "missing or wrong" in browser.run("document.getElementById('refusal').innerText"), 20, "the refusal")
+        browser.run(give.format((stack.secrets / "gate/admin_token").read_text().strip()))
+        wait_for(lambda: browser.run("document.querySelector('#statements tbody .text')?.innerText"), 20, "statements")
+        assert browser.run("document.getElementById('ask').hidden")
+
+
 def test_what_comes_from_outside_is_text_on_the_page(stack):
     """Names and statements with HTML in them stay text: the policy refuses to make elements of strings, whoever tries."""
     with Browser() as browser:

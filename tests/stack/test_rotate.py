@@ -8,6 +8,8 @@ import stat
 import subprocess
 import threading
 import time
+import urllib.error
+import urllib.request
 
 import pymysql
 import pytest
@@ -118,10 +120,8 @@ def has_proxysql(stack):
 
 
 def passwords(stack):
-    """{(service, name): value} of every file of the stack's own passwords."""
-    return {
-        (file.parent.name, file.name.removesuffix("_password")): file.read_text().strip() for file in stack.secrets.glob("*/*_password")
-    }
+    """{(service, name): value} of every file of the stack's own passwords, and of the gate's token."""
+    return {(file.parent.name, file.name.removesuffix("_password")): file.read_text().strip() for file in stack.secrets.glob("*/*_*")}
 
 
 def started(*services):
@@ -156,6 +156,15 @@ def accounts(stack, values):
     ]
 
 
+def takes_token(stack, values):
+    asked = {"Authorization": f"Bearer {values['gate', 'admin_token']}"}
+    try:
+        return urllib.request.urlopen(urllib.request.Request(f"{stack.status_url}/statements", headers=asked), timeout=5).status == 200
+    except urllib.error.HTTPError as refused:
+        assert refused.code == 401, refused
+        return False
+
+
 def broker_refuses(values):
     """Of the log's two accounts those that it does not let in."""
     refused = set()
@@ -176,6 +185,7 @@ def assert_renewed(stack, before):
     assert [each[:2] for each in accounts(stack, before) if lets_in(*each)] == []
     assert [each[:2] for each in accounts(stack, after) if not lets_in(*each)] == []
     assert broker_refuses(before) == {"log_writer", "log_reader"} and not broker_refuses(after)
+    assert takes_token(stack, after) and not takes_token(stack, before)
     modes = {stat.S_IMODE(os.stat(file).st_mode) for file in stack.secrets.glob("*/*") if file.is_file()}
     assert modes == {0o444}
     assert not (stack.secrets / "next").exists()

@@ -6,6 +6,7 @@
 //! - GET /servers  JSON list: name, role, address, state (up, draining, down), incarnation, gtid_set, load, queued, heavy, open, sessions, limits, classes, lag, reads
 //! - GET /classes  JSON list of shapes of queries: shape, class, count, p50_ms, p95_ms (on satellites), reads (by server), text without values;
 //!   for whom changes are
+//! - GET /machine  JSON that the layout wrote: servers, nodes, caches, cores; 404 if there is none
 //! - GET /statements  JSON of the statements that took most in all, `?all`: of all that are known: see `statements`; for whom changes are
 //! - POST /servers                {"address":"host:port"}: a satellite more
 //! - POST /servers/NAME/drain     nothing new for it; what is open there may end
@@ -26,6 +27,7 @@ use crate::ops::feed::Feed;
 use crate::ops::fleet::{Fleet, Kept};
 use crate::ops::fleet_state::LimitChange;
 use crate::ops::look::Look;
+use crate::ops::look::facts::read_at_most;
 use crate::ops::page;
 use crate::ops::readings;
 use crate::protocol::auth;
@@ -46,6 +48,9 @@ use tokio::task::spawn_blocking;
 /// `GET /classes` tells of so many shapes.
 const MOST_SHAPES: usize = 100;
 
+/// Of the largest machines 100 KiB.
+const MOST_OF_MACHINE: u64 = 1 << 20;
+
 /// Serves until the gate ends.
 pub async fn run(listener: TcpListener, fleet: Arc<Fleet>) -> std::io::Result<()> {
     let router = Router::new()
@@ -54,6 +59,7 @@ pub async fn run(listener: TcpListener, fleet: Arc<Fleet>) -> std::io::Result<()
         .route("/metrics", get(metrics))
         .route("/classes", get(classes))
         .route("/statements", get(statements))
+        .route("/machine", get(machine))
         .route("/servers", get(servers).post(add))
         .route("/servers/{name}", delete(remove))
         .route("/servers/{name}/limits", put(set_limits))
@@ -89,6 +95,16 @@ async fn metrics(State(fleet): State<Arc<Fleet>>) -> Response {
     match shared.metrics.text() {
         Ok(text) => ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
+/// Read anew each time: it changes with the layout.
+async fn machine(State(fleet): State<Arc<Fleet>>) -> Response {
+    let file = fleet.shared.config.machine_file.clone();
+    let read = spawn_blocking(move || file.and_then(|file| read_at_most(&file, MOST_OF_MACHINE)));
+    match read.await.ok().flatten() {
+        Some(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
+        None => complaint(StatusCode::NOT_FOUND, "GATE_MACHINE_FILE cannot be read"),
     }
 }
 
@@ -286,7 +302,7 @@ fn refusal(shared: &Shared, (ConnectInfo(peer), headers): &Caller) -> Option<Res
     };
     let given = headers.get(header::AUTHORIZATION).map(|v| v.as_bytes());
     let given = given.and_then(|v| v.strip_prefix(b"Bearer "));
-    match given.is_some_and(|given| auth::same(given, token)) {
+    match given.is_some_and(|given| auth::same(given, &token.current())) {
         true => None,
         false => Some(complaint(
             StatusCode::UNAUTHORIZED,

@@ -9,7 +9,7 @@ mod values;
 
 use crate::common::classes::Classes;
 use crate::common::consistency::{Choice, Policy};
-use crate::common::secret::{Password, Renewable};
+use crate::common::secret::Renewable;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::{
@@ -38,6 +38,8 @@ pub struct Config {
     pub applier_status: Option<Address>,
     /// What the last `make verify` found.
     pub verify_file: Option<PathBuf>,
+    /// The machine and who runs where, as JSON, for the status page.
+    pub machine_file: Option<PathBuf>,
     /// Directory with the Unix sockets of servers on this host, HOST.sock each; beside them what entrypoints tell, HOST.facts.
     pub sockets: Option<PathBuf>,
     pub user: String,
@@ -67,7 +69,7 @@ pub struct Config {
     pub fallback_queue: Duration,
     pub password_ttl: Duration,
     /// What proves that somebody from another host may change the list of servers.
-    pub admin_token: Option<Password>,
+    pub admin_token: Option<Renewable>,
     pub max_packet: usize,
     /// What one connection, and all together, may have the gate hold, in bytes.
     pub connection_memory: usize,
@@ -91,6 +93,7 @@ pub struct Config {
 }
 
 const PASSWORD: &str = "GATE_PASSWORD";
+const ADMIN_TOKEN: &str = "GATE_ADMIN_TOKEN";
 const CONNECTION_MEMORY: &str = "GATE_CONNECTION_MEMORY_BYTES";
 
 impl Config {
@@ -121,6 +124,7 @@ impl Config {
             capture_status: s.address("GATE_CAPTURE_STATUS"),
             applier_status: s.address("GATE_APPLIER_STATUS"),
             verify_file: s.given("GATE_VERIFY_FILE").map(PathBuf::from),
+            machine_file: s.given("GATE_MACHINE_FILE").map(PathBuf::from),
             sockets: s.given("GATE_SOCKETS").map(PathBuf::from),
             user: s.text("GATE_USER", "multimed_gate"),
             password: Arc::new(password),
@@ -144,7 +148,9 @@ impl Config {
             password_ttl: Duration::from_secs(
                 s.number("GATE_PASSWORD_TTL_S", 300, 0, 86_400) as u64
             ),
-            admin_token: s.optional_secret("GATE_ADMIN_TOKEN"),
+            admin_token: s
+                .optional_secret(ADMIN_TOKEN)
+                .map(|token| Renewable::new(token, asked)),
             max_packet: s.number("GATE_MAX_PACKET_BYTES", 1 << 30, 1 << 16, 1 << 30),
             connection_memory: s.number(CONNECTION_MEMORY, 128 << 20, 1 << 20, 1 << 40),
             memory: s.number("GATE_MEMORY_BYTES", 512 << 20, 1 << 20, 1 << 40),
@@ -187,18 +193,22 @@ impl Config {
         }
     }
 
-    /// Reads the gate's own password anew, for connections that are made from now on. With a mistake it stays.
-    pub fn renew_password(&self, get: &dyn Fn(&str) -> Option<String>) -> Result<(), Vec<String>> {
+    /// Reads the gate's own password anew, for connections that are made from now on, and the token. With a mistake in one of them, both stay.
+    pub fn renew_secrets(&self, get: &dyn Fn(&str) -> Option<String>) -> Result<(), Vec<String>> {
         let mut s = Settings {
             get,
             mistakes: Vec::new(),
         };
         let asked = SystemTime::now();
         let password = s.secret(PASSWORD);
+        let token = s.optional_secret(ADMIN_TOKEN);
         if !s.mistakes.is_empty() {
             return Err(s.mistakes);
         }
         self.password.renew(password, asked);
+        if let (Some(mine), Some(token)) = (&self.admin_token, token) {
+            mine.renew(token, asked);
+        }
         Ok(())
     }
 
@@ -322,26 +332,43 @@ mod tests {
     }
 
     #[test]
-    fn the_own_password_is_read_anew_and_stays_where_it_cannot_be() {
-        let path = std::env::temp_dir().join(format!("gtid-gate-own-{}", std::process::id()));
-        let file = path.to_str().unwrap().to_owned();
-        let get = |name: &str| (name == "GATE_PASSWORD_FILE").then(|| file.clone());
-        std::fs::write(&path, "old\n").unwrap();
+    fn own_password_and_token_are_read_anew_and_stay_where_one_cannot_be() {
+        let path =
+            |name| std::env::temp_dir().join(format!("gtid-gate-{name}-{}", std::process::id()));
+        let (own, token) = (path("own"), path("token"));
+        let get = |name: &str| match name {
+            "GATE_PASSWORD_FILE" => own.to_str().map(str::to_owned),
+            "GATE_ADMIN_TOKEN_FILE" => token.to_str().map(str::to_owned),
+            _ => None,
+        };
+        let write = |password: &str, admin: &str| {
+            std::fs::write(&own, password).unwrap();
+            std::fs::write(&token, admin).unwrap();
+        };
+        write("old\n", "old token\n");
         let config = Config::read(&get).ok().unwrap();
-        let (own, first) = (config.password.clone(), config.password.read_at());
+        let admin = || config.admin_token.as_ref().unwrap().current();
+        let first = config.password.read_at();
         assert!(first > 0.0);
-        std::fs::write(&path, "\n").unwrap();
-        let mistakes = config.renew_password(&get).err().unwrap();
-        assert!(mistakes[0].starts_with("GATE_PASSWORD"), "{mistakes:?}");
-        assert_eq!(
-            (own.current().as_slice(), own.read_at()),
-            (&b"old"[..], first)
-        );
-        std::fs::write(&path, "new\n").unwrap();
-        config.renew_password(&get).unwrap();
-        assert_eq!(own.current().as_slice(), b"new");
-        assert!(own.read_at() > first);
-        std::fs::remove_file(path).unwrap();
+        for (password, token, wrong) in [
+            ("\n", "new token\n", "GATE_PASSWORD"),
+            ("new\n", "\n", "GATE_ADMIN_TOKEN"),
+        ] {
+            write(password, token);
+            let mistakes = config.renew_secrets(&get).err().unwrap();
+            assert!(mistakes[0].starts_with(wrong), "{mistakes:?}");
+            assert_eq!(config.password.current().as_slice(), b"old");
+            assert_eq!(config.password.read_at(), first);
+            assert_eq!(admin().as_slice(), b"old token");
+        }
+        write("new\n", "new token\n");
+        config.renew_secrets(&get).unwrap();
+        assert_eq!(config.password.current().as_slice(), b"new");
+        assert_eq!(admin().as_slice(), b"new token");
+        assert!(config.password.read_at() > first);
+        for file in [&own, &token] {
+            std::fs::remove_file(file).unwrap();
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What the gate reads anew at a hangup signal: the declared list of satellites, and its own password.
+//! What the gate reads anew at a hangup signal: the declared list of satellites, its own password and the token.
 //!
 //! In: signals, the files that settings name. Out: the running list changed, the password of connections that the gate makes for
 //! itself from then on; open ones stay. Must never: end or change anything because of a mistake in such a file.
@@ -21,14 +21,14 @@ pub async fn follow(fleet: Arc<Fleet>, mut hangups: Signal) {
 fn read_anew(fleet: &Fleet, get: &dyn Fn(&str) -> Option<String>) {
     fleet.declare_anew(get);
     let shared = &fleet.shared;
-    match shared.config.renew_password(get) {
+    match shared.config.renew_secrets(get) {
         Ok(()) => {
             let read_at = shared.config.password.read_at();
             shared.metrics.password_read.set(read_at);
-            tracing::info!("own password read anew");
+            tracing::info!("own password and token read anew");
         }
         Err(mistakes) => mistakes.iter().for_each(|mistake| {
-            tracing::error!(%mistake, "the gate's own password stays as it is");
+            tracing::error!(%mistake, "the gate's own password and the token stay as they are");
         }),
     }
 }

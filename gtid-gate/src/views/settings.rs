@@ -96,13 +96,14 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Secrets, addresses and paths, accounts; and what only tests set.
-    const UNTOLD: [&str; 22] = [
+    const UNTOLD: [&str; 23] = [
         "GATE_ADMIN_TOKEN",
         "GATE_APPLIER_STATUS",
         "GATE_CAPTURE_STATUS",
         "GATE_CLASSES",
         "GATE_HANDOVER",
         "GATE_LISTEN",
+        "GATE_MACHINE_FILE",
         "GATE_MASTER",
         "GATE_PASSWORD",
         "GATE_PROXY_LISTEN",

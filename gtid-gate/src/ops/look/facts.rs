@@ -21,18 +21,21 @@ pub fn want(sockets: &Path) {
 }
 
 pub fn read(path: &Path) -> Option<Facts> {
-    let mut text = String::new();
-    File::open(path)
-        .ok()?
-        .take(MOST_BYTES)
-        .read_to_string(&mut text)
-        .ok()?;
+    let text = read_at_most(path, MOST_BYTES)?;
     let lines = text.lines().filter_map(|line| line.split_once('='));
     Some(
         lines
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect(),
     )
+}
+
+/// The text of a file, or of its beginning.
+pub fn read_at_most(path: &Path, bytes: u64) -> Option<String> {
+    let mut text = String::new();
+    let file = File::open(path).ok()?;
+    file.take(bytes).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 /// Only if they were written just now.

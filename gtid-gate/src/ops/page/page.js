@@ -3,11 +3,11 @@
 // Must never: make HTML of text, keep a token, or ask for anything but GETs of this server.
 "use strict";
 
-const KEPT = 120, LEAST = 30, NARROW = 720, STATEMENTS_MS = 5000, SILENT_MS = 3500;
+const KEPT = 120, LEAST = 30, NARROW = 720, STATEMENTS_MS = 5000, MACHINE_MS = 30000, SILENT_MS = 3500;
 const LAG_WARN_MS = 1000, LAG_BAD_MS = 10000, FILL_WARN = 0.8, FILL_BAD = 0.92;
 const by = id => document.getElementById(id);
 const histories = new Map();
-let denied = false, shown = null, rates = new Map(), heard = 0, token = "";
+let denied = false, shown = null, machine = null, rates = new Map(), heard = 0, token = "";
 
 // --- elements
 
@@ -338,6 +338,58 @@ function showLog(snapshot) {
   table("log", ["", ""], rows);
 }
 
+// --- the machine: who runs on which core, as the layout drew it
+
+async function askMachine() {
+  if (document.hidden) return;
+  try {
+    const answer = await fetch("machine", { cache: "no-store" });
+    machine = answer.ok ? await answer.json() : null;
+    drawMachine();
+  } catch { /* As above, or it is being written. */ }
+}
+
+// Master, log, gate; then satellites, each far from the one before.
+const colour = place => `hsl(${place < 3 ? [158, 32, 280][place] : Math.round(212 + (place - 3) * 137.5) % 360} 55% 46%)`;
+const signOf = place => place < 3 ? "MLG"[place] : String(place - 2);
+
+function drawMachine() {
+  by("machine").hidden = !machine;
+  if (!machine) return;
+  const place = by("nodes"), w = Math.max(240, place.clientWidth - 24), left = 62, gap = 2, line = 20;
+  const longest = Math.max(...machine.nodes.flatMap(node => node.caches.map(cache => cache.cores.length)), 1);
+  const size = Math.max(9, Math.min(24, Math.floor((w - left) / longest) - gap)), across = Math.max(1, Math.floor((w - left) / (size + gap)));
+  const root = svg("svg", { role: "img", "aria-label": "Cores of the machine, and who runs on them" });
+  let y = 14;
+  for (const node of machine.nodes) {
+    const count = node.caches.reduce((sum, cache) => sum + cache.cores.length, 0);
+    const full = node.memory && node.taken > node.memory;
+    const memory = node.memory ? `${bytes(node.memory)}, of which servers may take ${bytes(node.taken)}` : `servers may take ${bytes(node.taken)}`;
+    root.append(svg("text", { x: 0, y, class: full ? "bad" : "" }, `Node ${node.node}: ${number(count)} cores; ${memory}`));
+    y += 8;
+    for (const cache of node.caches) {
+      if (cache.cache >= 0) root.append(svg("text", { class: "soft", x: 0, y: y + size / 2 + 4 }, "L3 " + cache.cache));
+      cache.cores.forEach((core, at) => root.append(drawCore(core, left + at % across * (size + gap), y + Math.floor(at / across) * (size + gap), size)));
+      y += Math.ceil(cache.cores.length / across) * (size + gap) + 4;
+    }
+    y += line;
+  }
+  fill(root, { viewBox: `0 0 ${w} ${y}`, height: y }, []);
+  place.replaceChildren(root);
+  by("dealt").replaceChildren(...machine.servers.map((server, at) => el("li", null,
+    svg("svg", { viewBox: "0 0 10 10", "aria-hidden": "true" }, svg("rect", { width: 10, height: 10, rx: 2, fill: colour(at) })),
+    `${signOf(at)}: ${server.name}`, el("span", { class: "soft" }, ` cores ${server.cpus}, up to ${bytes(server.memory)}`))));
+}
+
+function drawCore(core, x, y, size) {
+  const names = core.who.map(at => machine.servers[at].name).join(", ") || (core.left_out ? "left out" : "nobody");
+  const group = svg("g", null, svg("title", null, `cores ${core.cpus}: ${names}`)), each = size / core.who.length;
+  if (!core.who.length) group.append(svg("rect", { class: core.left_out ? "left" : "hole", x: x + .5, y: y + .5, width: size - 1, height: size - 1, rx: 2 }));
+  core.who.forEach((server, at) => group.append(svg("rect", { x: x + at * each, y, width: each, height: size, rx: core.who.length > 1 ? 0 : 2, fill: colour(server) })));
+  if (core.who.length === 1 && size >= 12) group.append(svg("text", { class: "sign", x: x + size / 2, y: y + size / 2 + 3.5 }, signOf(core.who[0])));
+  return group;
+}
+
 // --- statements: for who may see their texts
 
 async function askStatements() {
@@ -349,7 +401,7 @@ async function askStatements() {
     by("ask").hidden = !denied;
     by("refusal").textContent = denied && token ? said.error : "";
     by("token").hidden = by("ask").querySelector("button").hidden = answer.status === 403;
-    if (answer.status === 403) by("ask").querySelector("label").textContent = "Texts of statements are for the gate's own host, or who has the token: set GATE_ADMIN_TOKEN.";
+    if (answer.status === 403) by("ask").querySelector("label").textContent = "Texts of statements are for the gate's own host, or who has the token: set GATE_ADMIN_TOKEN_FILE.";
     if (denied) { token = ""; by("statements").replaceChildren(); }
     else if (answer.ok) showStatements(said.statements);
   } catch { /* The stream says that the gate is gone. */ }
@@ -406,8 +458,10 @@ by("ask").addEventListener("submit", event => {
   by("token").value = "";
   askStatements();
 });
-addEventListener("resize", () => { if (shown) drawPath(shown); });
+addEventListener("resize", () => { if (shown) drawPath(shown); drawMachine(); });
 setInterval(() => { if (Date.now() - heard > SILENT_MS) isOn(false); }, 1000);
 setInterval(askStatements, STATEMENTS_MS);
+setInterval(askMachine, MACHINE_MS);
+askMachine();
 setTimeout(askStatements, 1200);
 follow();

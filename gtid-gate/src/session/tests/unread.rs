@@ -153,7 +153,7 @@ async fn the_rest_of_an_execution_becomes_no_command_when_the_satellite_is_lost(
     running.send(&long_execution()).await;
     let _ = running.to_gate.write_all(&data()).await;
     let said = running.leave().await;
-    assert_eq!(said.iter().map(|p| code(p)).collect::<Vec<_>>(), [1105]);
+    assert_eq!(said.iter().map(|p| code(p)).collect::<Vec<_>>(), [1213]);
     assert_eq!(statements(&shared), 0);
 }
 
