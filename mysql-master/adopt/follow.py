@@ -171,7 +171,7 @@ class Cutover:
             # So that the next try may give another address.
             there.run("source", LEAVE_OURS if has_channel(there, "source", "multimed") else "DO 0")
             raise
-        self.state.keep(back=f"{host}:{port}")
+        self.state.keep(back=plan.address(host, port))
         return None
 
 

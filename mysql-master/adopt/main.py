@@ -104,7 +104,7 @@ def begin(state, ours, schemas, users):
     # A load that was killed has left it off.
     scheduler = state["event_scheduler"] if state["phase"] == "loading" else ours["event_scheduler"]
     others = [name for name in ours["schemas"] if name not in plan.SYSTEM and name not in schemas]
-    source = f"{environment['SOURCE_HOST']}:{environment['SOURCE_PORT']}"
+    source = plan.address(environment["SOURCE_HOST"], environment["SOURCE_PORT"])
     state.keep(phase="loading", schemas=schemas, others=others, accounts=users, source=source, event_scheduler=scheduler)
 
 
@@ -221,9 +221,8 @@ def cutover(there, state):
         stop_on([f"there is nothing to cut over: {PHASES[phase]}"])
     source = there.fact("source", questions.SOURCE)
     stop_on(list(mistakes_of_way_back(source) if back else ()))
-    host, _, port = back.rpartition(":")
     steps = follow.Cutover(there, state, environment["NAME"], int(environment["TIMEOUT_S"]), say)
-    steps.run(source, (host, port) if back else None)
+    steps.run(source, plan.host_and_port(back) if back else None)
     say(f"our master takes the writes: point clients to {environment['BIND_ADDRESS']}:{environment['GATE_PORT']} (gate)")
     if state["back"]:
         say(f"the old server follows at {state['back']}: make cutover RETURN=1 goes back and loses nothing")

@@ -34,6 +34,16 @@ def account(user, host):
     return f"{quoted(user)}@{quoted(host)}"
 
 
+def address(host, port):
+    """As run takes it: an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def host_and_port(address):
+    host, _, port = address.rpartition(":")
+    return host.removeprefix("[").removesuffix("]"), port
+
+
 def own_account(user, mine):
     """Accounts that stay where they are: the system's, and the one that this move uses."""
     return user in SYSTEM_USERS or user.startswith(("mysql.", "multimed_")) or user == mine

@@ -126,6 +126,12 @@ def test_without_gtids_it_is_followed_by_file_and_position():
     assert "SOURCE_AUTO_POSITION = 1" in plan.follow({"gtid_mode": "ON"}, "h", 3306, "u", "p", position, True)
 
 
+def test_brackets_of_an_ipv6_address_are_no_part_of_the_host():
+    for text, host in (("[2001:db8::1]:3307", "2001:db8::1"), ("db.example:3307", "db.example"), ("10.0.0.7:3307", "10.0.0.7")):
+        assert plan.host_and_port(text) == (host, "3307")
+        assert plan.address(host, "3307") == text, "as the cutover takes it from the state"
+
+
 def test_the_old_server_ignores_what_is_not_its_own():
     assert r"('mysql.%', 'sys.%', 'my\\_own.%')" in plan.go_back("h", 3306, "p", "u", ["my_own"], "a:1")
 

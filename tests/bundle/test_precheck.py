@@ -133,3 +133,31 @@ def test_a_digest_becomes_a_statement(digest, statement):
 def test_precheck_names_every_mistake_at_once():
     done = containers.run("make", "-s", "precheck", check=False, env={"MYSQL": "no host", "NAME": "app", "PASSWORD_FILE": "/no/such"})
     assert "MYSQL=no host" in done.stderr and "/no/such" in done.stderr and "64" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "given, host, port",
+    [
+        ("[2001:db8::5]:3307", "2001:db8::5", "3307"),
+        ("[2001:db8::5]", "2001:db8::5", "3306"),
+        ("db.example", "db.example", "3306"),
+        ("10.0.0.7:3307", "10.0.0.7", "3307"),
+    ],
+)
+def test_the_address_of_the_server(given, host, port):
+    assert checked(given) == f"{host} {port}"
+
+
+@pytest.mark.parametrize(
+    "given, said", [("2001:db8::5", "brackets"), ("h:0", "no port"), ("[::1]:70000", "no port"), ("a b", "HOST:PORT"), ("", "HOST:PORT")]
+)
+def test_an_address_that_can_be_read_in_two_ways_is_a_mistake(given, said):
+    assert said in checked(given)
+
+
+def checked(address):
+    """What check_source makes of MYSQL, or says of it."""
+    script = ". mysql-master/lib.sh; . mysql-master/adopt/source.sh; PASSWORD_FILE=tests/env.sh; need_secret() { :; }; check_source; "
+    script += 'stop_on_mistakes; echo "$source_host $source_port"'
+    done = containers.run("bash", "-c", script, check=False, env={"MYSQL": address, "me": "precheck"})
+    return (done.stdout or done.stderr).strip()
