@@ -35,8 +35,13 @@ check_source() {
 
 ask_password() {
   [[ -n ${PASSWORD_FILE:-} ]] || {
-    read -r -s -p "Password of $NAME at $MYSQL: " source_password
+    IFS= read -r -s -p "Password of $NAME at $MYSQL: " source_password || true
     printf '\n' >&2
+    # As with PASSWORD_FILE.
+    [[ -n $source_password ]] || {
+      say "the password is empty: nothing was done"
+      exit 64
+    }
   }
 }
 

@@ -1,6 +1,9 @@
 """What `make precheck` says of an existing MySQL's answers. No server is there."""
 
 import json
+import os
+import pty
+import subprocess
 import sys
 
 import pytest
@@ -161,3 +164,17 @@ def checked(address):
     script += 'stop_on_mistakes; echo "$source_host $source_port"'
     done = containers.run("bash", "-c", script, check=False, env={"MYSQL": address, "me": "precheck"})
     return (done.stdout or done.stderr).strip()
+
+
+@pytest.mark.parametrize("typed", [b"\n", b"\x04"], ids=["return", "end of file"])
+def test_an_empty_password_at_the_prompt_is_said_there(typed):
+    ours, theirs = pty.openpty()
+    env = {**os.environ, "MYSQL": "127.0.0.1:1", "NAME": "app", "PASSWORD_FILE": ""}
+    with subprocess.Popen(
+        ["mysql-master/precheck"], cwd=containers.ROOT, env=env, stdin=theirs, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as command:
+        os.write(ours, typed)
+        _, said = command.communicate(timeout=60)
+    os.close(ours)
+    os.close(theirs)
+    assert "the password is empty" in said and command.returncode == 64, said
