@@ -23,7 +23,8 @@ WHERE s.event_name = 'statement/sql/select' AND s.current_schema IS NOT NULL
 AND s.thread_id <> (SELECT thread_id FROM performance_schema.threads WHERE processlist_id = CONNECTION_ID())"""
 
 QUERIES = {
-    "version": "SELECT JSON_ARRAY(@@version, @@version_comment)",
+    # Without JSON_ARRAY, which a server that is too old lacks.
+    "version": """SELECT CONCAT('["', @@version, '", "', REPLACE(REPLACE(@@version_comment, CHAR(92), ''), '"', ''), '"]')""",
     "variables": "SELECT JSON_ARRAY(LOWER(variable_name), variable_value) FROM performance_schema.global_variables",
     "status": "SELECT JSON_ARRAY(LOWER(variable_name), variable_value) FROM performance_schema.global_status WHERE variable_name IN "
     "('Uptime', 'Com_load', 'Com_xa_start', 'Com_xa_commit', 'Com_commit', 'Com_rollback', 'Com_lock_tables', 'Com_select')",
@@ -77,14 +78,23 @@ QUERIES = {
 }
 
 
+# With it the client logs in, or not at all: it can change nothing. MySQL has it since 5.6, MariaDB, too.
+FIRST = "SET SESSION TRANSACTION READ ONLY"
+# One by one: another version may lack any of them. Statistics of tables are read afresh, not from a cache that reading would fill.
+SESSION = {
+    "sql_mode": "''",
+    "lock_wait_timeout": 5,
+    "max_execution_time": 60000,
+    "information_schema_stats_expiry": 0,
+    "group_concat_max_len": 65536,
+}
+
+
 def script():
-    """One session that can change nothing; the statistics of tables are read afresh, not from a cache that reading would fill."""
-    begin = (
-        "SET SESSION transaction_read_only = ON, SESSION lock_wait_timeout = 5, SESSION max_execution_time = 60000, "
-        "SESSION information_schema_stats_expiry = 0, SESSION sql_mode = '', SESSION group_concat_max_len = 65536"
-    )
+    """For one session, which has begun with FIRST."""
+    settings = ["SELECT '== session';", *(f"SET SESSION {name} = {value};" for name, value in SESSION.items())]
     sections = [f"SELECT '== {name}';\n{' '.join(query.split())};" for name, query in QUERIES.items()]
-    return "\n".join([begin + ";", *sections, "SELECT '== end';", ""])
+    return "\n".join([*settings, *sections, "SELECT '== end';", ""])
 
 
 def parse(text):
@@ -96,6 +106,8 @@ def parse(text):
             rows[name] = []
         elif line.startswith("ERROR "):
             errors[name] = re.sub(r"^ERROR (\d+) \(\w+\)(?: at line \d+)?: ", r"\1: ", line)
+        elif name == "greeting":
+            rows[name].append([line])
         elif name == "ours":
             variable, _, value = line.partition(" ")
             ours[variable.replace("-", "_")] = value.strip()

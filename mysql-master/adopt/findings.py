@@ -76,6 +76,9 @@ class Here:
 def findings(facts, errors, here, places=None):
     """All findings, group by group. places: for each of facts['digests'] where it would run; None: nobody could say."""
     asked = Asked(facts, errors)
+    if asked.version is None or wrong_version(*asked.version):
+        # Its other answers, if it has any, mean something else.
+        return list(server(asked))
     return [
         *server(asked),
         *visible(asked),
@@ -93,7 +96,7 @@ class Asked:
 
     def __init__(self, facts, errors):
         self.facts, self.errors = facts, errors
-
+        self.version = next(iter(facts.get("version", ())), None)
         have = {row[0] for row in facts.get("privileges", ())}
         # information_schema is silent about what the account may not see.
         self.lacks = [each for each in ("SELECT", "SHOW VIEW", "TRIGGER", "EVENT", "PROCESS") if each not in have]
@@ -109,7 +112,8 @@ class Asked:
 
     def without(self, group, what, *names):
         """The finding that this was not checked, for the first of the answers that is missing."""
-        name = next(name for name in names if name not in self.facts)
+        # One that has no row, neither.
+        name = next((name for name in names if name not in self.facts), names[0])
         return Finding(group, UNCHECKED, what, self.errors.get(name, "no answer"), "grant the account what it lacks, and run it again")
 
 
@@ -133,18 +137,43 @@ def on_rows(asked, group, name, what, fine, level, means, do):
     return [Finding(group, level, f"{len(rows)} {what}: {listed(rows)}", means, do)]
 
 
-def server(asked):
-    if "version" not in asked:
-        yield asked.without("server", "its version", "version")
-        return
-    version, comment = asked["version"][0]
-    number = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
-    name = f"MySQL {version}, {comment.strip('()')}"
+def wrong_version(version, comment=""):
+    """The finding that nothing comes from there, or None."""
+    number = re.match(r"(\d+)\.(\d+)", version)
+    name = f"MySQL {version}" + (f", {comment.strip('()')}" if comment else "")
     if "mariadb" in f"{version} {comment}".lower():
-        yield Finding("server", BLOCKS, name, "MariaDB's types, GTIDs and statements differ", "move to MySQL 8.4 first")
-    elif number < (8, 0):
-        yield Finding("server", BLOCKS, name, "older than 8.0", "upgrade to 8.0 or 8.4 first")
-    elif any(version.startswith(ran + ".") for ran in RAN_WITH):
+        # Before version 11 it says 5.5.5 first, for old clients.
+        name = f"MariaDB {version.removeprefix('5.5.5-')}"
+        return Finding("server", BLOCKS, name, "MariaDB's types, GTIDs and statements differ", "move to MySQL 8.4 first")
+    if not number:
+        return Finding("server", BLOCKS, name, "that is no version of MySQL's", "move to MySQL 8.4 first")
+    if (int(number[1]), int(number[2])) < (8, 0):
+        return Finding("server", BLOCKS, name, "older than 8.0", "upgrade to 8.0 or 8.4 first")
+    return None
+
+
+def no_login(error, greeting):
+    """Lines on why nobody could log in. greeting: rows with what the server said of its version before that, if it was asked."""
+    yield error
+    found = wrong_version(greeting[0][0]) if greeting and re.match(r"\d+\.\d+\.", greeting[0][0]) else None
+    if found:
+        yield f"{found.what}: {found.means}; {found.do}"
+    elif error.startswith("2059:"):
+        yield "the account's plugin is one that MySQL 9's clients lack here (2059), such as mysql_native_password:"
+        yield "ALTER USER … IDENTIFIED WITH caching_sha2_password BY '…' there. MariaDB and versions before 8.0 lack that: from them nothing comes"
+
+
+def server(asked):
+    if asked.version is None:
+        yield Finding("server", BLOCKS, "its version is unknown", asked.errors.get("version", "no answer"), "move to MySQL 8.4 first")
+        return
+    version, comment = asked.version
+    name = f"MySQL {version}, {comment.strip('()')}"
+    wrong = wrong_version(version, comment)
+    if wrong:
+        yield wrong
+        return
+    if any(version.startswith(ran + ".") for ran in RAN_WITH):
         yield Finding("server", OK, f"{name}: the version that all tests ran with")
     else:
         yield Finding("server", NOTE, name, "never loaded from that version in a test (docs/limits.md)", "try it on a copy first")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The steps of `make precheck` that need no server.
 
-usage: judge.py script                                        the queries for the existing MySQL
+usage: judge.py first                                         the statement with which its session begins
+       judge.py script                                        the queries for the existing MySQL
        judge.py statements ANSWERS                            its statements, one a line, for `gtid-gate classify`
        judge.py report ANSWERS PLACES SATELLITES TMPFS        the report; PLACES: what classify said (- if it could not), TMPFS in bytes
 
@@ -18,8 +19,8 @@ import findings
 
 def main():
     step, *arguments = sys.argv[1:]
-    if step == "script":
-        print(facts.script(), end="")
+    if step in ("first", "script"):
+        print({"first": facts.FIRST + "\n", "script": facts.script()}[step], end="")
         return 0
     rows, errors, ours = facts.parse(pathlib.Path(arguments[0]).read_text())
     if step == "statements":
@@ -27,7 +28,9 @@ def main():
             print(facts.statement(text))
         return 0
     if "end" not in rows:
-        print("precheck: " + errors.get("connection", "the server gave no answer, or broke off"), file=sys.stderr)
+        error = errors.get("connection", "the server gave no answer, or broke off")
+        for line in findings.no_login(error, rows.get("greeting")):
+            print(f"precheck: {line}", file=sys.stderr)
         return 1
     places = None if arguments[1] == "-" else pathlib.Path(arguments[1]).read_text().splitlines()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -20,6 +20,7 @@ import uuid
 
 import accounts
 import clients
+import findings
 import follow
 import load
 import plan
@@ -89,6 +90,8 @@ def load_all(there, state, password):
 def checked(there, begun, wanted, following):
     """What both servers say, if nothing keeps the load from beginning."""
     found = [f"precheck: {each}" for each in plan.blocks(pathlib.Path(environment["ADOPT_PRECHECK"]).read_text())]
+    # Nothing of what follows can be asked there.
+    stop_on(found if findings.wrong_version(there.value("source", "@@version")) else [])
     lacking = list(plan.missing_rights(there.fact("source", questions.RIGHTS), plan.NEEDED + (plan.NEEDED_TO_FOLLOW if following else ())))
     # Without them the rest cannot be asked.
     stop_on(found + lacking if lacking else [])

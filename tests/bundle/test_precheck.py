@@ -49,7 +49,7 @@ def test_every_query_has_a_judge():
     """Of each answer that is missing the report says so: no check is left out in silence."""
     for name in facts.QUERIES:
         found = judge(**{name: None}, errors={name: "1142: denied"})
-        assert findings.UNCHECKED in levels(found), name
+        assert (findings.BLOCKS if name == "version" else findings.UNCHECKED) in levels(found), name
 
 
 @pytest.mark.parametrize(
@@ -57,6 +57,9 @@ def test_every_query_has_a_judge():
     [
         {"version": [["5.7.44", ""]]},
         {"version": [["11.4.2-MariaDB", "mariadb.org"]]},
+        {"version": [["5.6.51-log", ""]]},
+        {"version": [["unknown", ""]]},
+        {"version": None},
         {"engines": [["shop", "old", "MyISAM"]]},
         {"encrypted": [["shop", "t"]]},
         {"tablespaces": [["shop", "t", "ts"]]},
@@ -73,6 +76,16 @@ def test_every_query_has_a_judge():
 )
 def test_what_cannot_come_blocks(answers):
     assert findings.BLOCKS in levels(judge(**answers))
+
+
+def test_of_a_server_from_which_nothing_comes_only_that_is_said():
+    """MariaDB's performance_schema has no rows."""
+    (only,) = judge(version=[["11.8.9-MariaDB-4 from Debian", "-- Please help"]], status=[], variables=[], digests=None)
+    assert only.level == findings.BLOCKS and only.what == "MariaDB 11.8.9-MariaDB-4 from Debian"
+
+
+def test_an_answer_without_rows_is_not_checked():
+    assert findings.UNCHECKED in levels(judge(status=[], variables=[]))
 
 
 @pytest.mark.parametrize(
@@ -178,3 +191,26 @@ def test_an_empty_password_at_the_prompt_is_said_there(typed):
     os.close(ours)
     os.close(theirs)
     assert "the password is empty" in said and command.returncode == 64, said
+
+
+@pytest.mark.parametrize(
+    "greeting, said",
+    [
+        ([["5.5.5-10.11.6-MariaDB-log"]], "MariaDB 10.11.6-MariaDB-log: "),
+        ([["5.7.44"]], "MySQL 5.7.44: older than 8.0"),
+        ([["8.0.40"]], "caching_sha2_password"),
+        ([], "caching_sha2_password"),
+        (None, "caching_sha2_password"),
+    ],
+)
+def test_whose_accounts_our_clients_do_not_know_is_told_what_that_means(greeting, said):
+    first, *lines = findings.no_login("2059: Authentication plugin 'mysql_native_password' cannot be loaded", greeting)
+    assert first.startswith("2059") and said in " ".join(lines)
+
+
+def test_a_setting_that_the_server_lacks_does_not_keep_the_session_from_being_read_only():
+    statements = facts.script().split(";\n")
+    assert "READ ONLY" in facts.FIRST and "," not in facts.FIRST
+    assert [each.count(" = ") for each in statements if each.startswith("SET ")] == [1] * len(facts.SESSION)
+    answered = "== connection\n== session\nERROR 1193 (HY000) at line 4: Unknown system variable\n== version\n" + '["8.0.1", ""]\n== end\n'
+    assert facts.parse(answered)[0]["version"] == [["8.0.1", ""]]
