@@ -98,6 +98,7 @@ def checked(there, begun, wanted, following):
     source, ours = there.fact("source", questions.SOURCE), there.fact("master", questions.OURS)
     found += plan.mistakes(source, ours, wanted, following, begun, environment["NAME"])
     found += out_of_reach() if following else ()
+    found += too_little_room(there, begun["schemas"], plan.wanted_schemas(source["schemas"], wanted))
     stop_on(found)
     return source, ours
 
@@ -173,6 +174,17 @@ def out_of_reach():
     done = subprocess.run(["docker", "exec", master, *probe], capture_output=True, text=True)
     if any(f"ERROR {number}" in done.stderr for number in (2002, 2003, 2005)):
         yield f"FOLLOW=1: our master, in its own network, cannot reach {environment['SOURCE_HOST']}: give an address that it can"
+
+
+def too_little_room(there, begun, schemas):
+    datadir = there.value("master", "@@datadir")
+    command = ["docker", "exec", f"{environment['COMPOSE_PROJECT_NAME']}-master-1", "df", "-B1", "--output=avail", datadir]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise clients.Failed(f"master: {done.stderr.strip()}")
+    ours = there.fact("master", questions.SIZES)
+    left = sum(ours.get(name, 0) for name in begun)
+    return plan.too_little_room(there.fact("source", questions.SIZES), schemas, int(done.stdout.split()[-1]) + left)
 
 
 def remove(there, schemas, users):
@@ -266,7 +278,8 @@ def run(step):
 def main():
     try:
         return run(sys.argv[1])
-    except clients.Failed as failure:
+    except (clients.Failed, OSError) as failure:
+        # OSError: the state file, or docker; its words name the file.
         say(str(failure))
     except KeyboardInterrupt:
         say("interrupted")

@@ -14,6 +14,9 @@ NEEDED_TO_GO_BACK = ("SYSTEM_VARIABLES_ADMIN", "REPLICATION_SLAVE_ADMIN", "CONNE
 # What bypasses the binlog or writes files: given by hand to whom the operator trusts with that (findings.py says so, too).
 WITHHELD = ("SUPER", "SYSTEM_VARIABLES_ADMIN", "SESSION_VARIABLES_ADMIN", "BINLOG_ADMIN", "REPLICATION_APPLIER", "FILE")
 CHANNEL = "adopt"
+# Rows that are inserted in the order of their key leave pages and indexes up to a third less full than there; redo, undo and temporary tables
+# grow meanwhile. Dumps are never on the disk, and the load is in no binlog and so not in Kafka's log.
+ROOM_FACTOR = 1.5
 
 
 def quoted(name):
@@ -75,6 +78,16 @@ def mistakes(source, ours, wanted, follow, begun, mine):
         yield "our master is read-only"
     if follow:
         yield from mistakes_of_following(source, ours)
+
+
+def too_little_room(sizes, schemas, free):
+    """sizes: {schema: bytes} there; free: bytes where our master's data lie, which an unfinished load's are about to leave."""
+    there = sum(sizes.get(name, 0) for name in schemas)
+    if there * ROOM_FACTOR > free:
+        yield (
+            f"the schemas have {there / 2**30:.1f} GiB there, and need {ROOM_FACTOR} times that here while they are loaded; "
+            f"{free / 2**30:.1f} GiB are free where our master's data lie: make room, or load some of them (DB=)"
+        )
 
 
 def missing_rights(privileges, needed):

@@ -32,6 +32,12 @@ SELECT JSON_ARRAYAGG(JSON_ARRAY(t.table_schema, t.table_name, COALESCE(t.data_le
     AND c.data_type = 'float')))
   FROM information_schema.tables t WHERE t.table_type = 'BASE TABLE' AND t.table_schema NOT IN {SYSTEM}"""
 
+# Of each schema the bytes of its base tables as of now, indexes included.
+SIZES = f"""SET SESSION information_schema_stats_expiry = 0;
+SELECT COALESCE(JSON_OBJECTAGG(table_schema, bytes), JSON_OBJECT()) FROM (
+  SELECT table_schema, CAST(COALESCE(SUM(data_length + index_length), 0) AS SIGNED) AS bytes FROM information_schema.tables
+  WHERE table_type = 'BASE TABLE' AND table_schema NOT IN {SYSTEM} GROUP BY table_schema) sizes"""
+
 VIEWS = f"SELECT COALESCE(JSON_ARRAYAGG(JSON_ARRAY(table_schema, table_name)), JSON_ARRAY()) FROM information_schema.views WHERE table_schema NOT IN {SYSTEM}"
 
 EVENTS = f"SELECT JSON_ARRAY(event_schema, event_name, definer) FROM information_schema.events WHERE event_schema NOT IN {SYSTEM}"

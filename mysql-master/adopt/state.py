@@ -30,14 +30,26 @@ class State:
         return self.facts.get(name)
 
     def keep(self, **facts):
-        """On the disk before it returns."""
-        self.facts.update(facts)
+        """On the disk before it returns; where that fails, all is as before."""
+        changed = {**self.facts, **facts}
+        try:
+            self._write(changed)
+        except OSError as error:
+            # A full disk is told without a file's name.
+            raise OSError(error.errno, error.strerror, str(self.file)) from error
+        self.facts = changed
+
+    def _write(self, facts):
         self.file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=self.file.parent, delete=False) as file:
-            json.dump(self.facts, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(file.name, self.file)
+            new = pathlib.Path(file.name)
+            try:
+                json.dump(facts, file, indent=1)
+                file.flush()
+                os.fsync(file.fileno())
+                new.replace(self.file)
+            finally:
+                new.unlink(missing_ok=True)
 
     def forget(self):
         self.file.unlink(missing_ok=True)

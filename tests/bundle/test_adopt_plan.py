@@ -1,6 +1,7 @@
 """What `make adopt` decides before it touches a server. No server is there."""
 
 import json
+import resource
 import sys
 
 import pytest
@@ -9,6 +10,7 @@ from support import compose as containers
 
 sys.path.insert(0, containers.ROOT + "/mysql-master/adopt")
 import clients  # noqa: E402
+import main as adopt  # noqa: E402
 import plan  # noqa: E402
 import state  # noqa: E402
 
@@ -61,6 +63,13 @@ def test_what_an_unfinished_load_made_is_in_nobodys_way():
     here = {"schemas": ["shop"], "accounts": [["app", "%"]]}
     assert mistakes(here=here, begun={"schemas": ["shop"], "accounts": [["app", "%"]]}) == []
     assert len(mistakes(here=here)) == 2
+
+
+def test_a_disk_that_is_too_full_for_the_load_is_said_before_it():
+    sizes = {"shop": 10 << 30, "old": 100 << 30}
+    assert list(plan.too_little_room(sizes, ["shop", "empty"], 15 << 30)) == []
+    (only,) = plan.too_little_room(sizes, ["shop"], (15 << 30) - 1)
+    assert "10.0 GiB there" in only and "15.0 GiB are free" in only
 
 
 def test_rows_need_no_binlog_unless_it_is_followed():
@@ -153,3 +162,21 @@ def test_the_state_is_on_the_disk_and_is_forgotten(tmp_path):
     assert json.loads(file.read_text())["phase"] == "loading" and state.State(file)["schemas"] == ["shop"]
     kept.forget()
     assert state.State(file)["phase"] == "none" and set(state.PHASES) >= {"none", "loading"}
+
+
+def test_a_state_that_cannot_be_written_is_said_and_is_as_before(tmp_path, monkeypatch, capsys):
+    file = tmp_path / "adopt" / "p.json"
+    kept = state.State(file)
+    kept.keep(phase="loading")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with pytest.raises(OSError, match=str(file)):
+            kept.keep(phase="loaded")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert kept["phase"] == state.State(file)["phase"] == "loading" and list(file.parent.iterdir()) == [file]
+    monkeypatch.setenv("ADOPT_STATE", str(file.parent))
+    monkeypatch.setattr(sys, "argv", ["main.py", "status"])
+    assert adopt.main() == 1
+    assert str(file.parent) in capsys.readouterr().err
