@@ -76,6 +76,8 @@ class Cutover:
     def run(self, source, back):
         if self.state["phase"] == "following":
             self._close_source(source)
+        if self.state["phase"] == "closing" and has_channel(self.there, "master", plan.CHANNEL):
+            self.there.run("master", FORGET)
         # What the old server follows has them already.
         if self.state["phase"] == "closing" and not self.state["back"]:
             self._take_accounts_and_events()
@@ -86,7 +88,9 @@ class Cutover:
             self.state.keep(phase="done")
 
     def _close_source(self, source):
-        """Until all of it is here; what fails before that leaves the source as it was."""
+        """Until all of it is here, and the state says so; what fails before that leaves the source as it was."""
+        if not has_channel(self.there, "master", plan.CHANNEL):
+            raise clients.Failed("our master does not follow: make adopt STATUS=1; nothing was done at the source")
         # An earlier cutover that was killed has made it read-only.
         was = self.state["source_was"] or {name: source[name] for name in ("read_only", "super_read_only", "event_scheduler")}
         self.state.keep(source_was=was)
@@ -94,11 +98,12 @@ class Cutover:
             position = self._make_read_only(source)
             self.say("the source is read-only; waiting for its last transaction")
             self._await_applied(source, position)
+            self.state.keep(phase="closing")
         except BaseException:
-            self._open_source(source)
+            # Interrupted after that was kept, it goes on from there.
+            if self.state["phase"] == "following":
+                self._open_source(source)
             raise
-        self.there.run("master", FORGET)
-        self.state.keep(phase="closing")
 
     def _make_read_only(self, source):
         if not source["super_read_only"]:
@@ -216,7 +221,9 @@ def go_back(there, state, seconds, say):
             "master", f"RESET PERSIST IF EXISTS event_scheduler;\nSET GLOBAL event_scheduler = {state['event_scheduler']};\n" + OPEN_OURS
         )
         raise
-    there.run("source", LEAVE_OURS)
+    # An earlier one may have got this far.
+    if has_channel(there, "source", "multimed"):
+        there.run("source", LEAVE_OURS)
     state.keep(phase="returned", back="")
     reopen(there, state["source_was"])
     say("the old server takes writes again; our master is read-only")
