@@ -23,7 +23,8 @@ LET_ROOT_IN = "SET PERSIST read_only = ON;\nSET PERSIST super_read_only = OFF;\n
 OPEN_OURS = "RESET PERSIST IF EXISTS super_read_only;\nRESET PERSIST IF EXISTS read_only;\nSET GLOBAL super_read_only = OFF;\nSET GLOBAL read_only = OFF;\n"
 # The first statement of sessions that write the binlog: none.
 LOGGED = "DO 0"
-FORGET = f"STOP REPLICA FOR CHANNEL '{plan.CHANNEL}';\nRESET REPLICA ALL FOR CHANNEL '{plan.CHANNEL}';\n"
+STOP = f"STOP REPLICA FOR CHANNEL '{plan.CHANNEL}';\n"
+FORGET = f"{STOP}RESET REPLICA ALL FOR CHANNEL '{plan.CHANNEL}';\n"
 LEAVE_OURS = "STOP REPLICA FOR CHANNEL 'multimed';\nRESET REPLICA ALL FOR CHANNEL 'multimed';\n"
 BACK_ACCOUNT = "multimed_back"
 
@@ -33,7 +34,13 @@ def close_ours(there, statements=CLOSE_OURS, seconds=load.LOCK_WITHIN_S):
 
 
 def start(there, source, target, password, position):
-    """target: (host, port, user). Returns once both threads run."""
+    """target: (host, port, user). Returns once both threads run. A channel that an earlier try has made goes on where it stands."""
+    if has_channel(there, "master", plan.CHANNEL):
+        there.run("master", STOP)
+        now = status(there, "master", plan.CHANNEL)
+        if now["Relay_Source_Log_File"]:
+            position = {**position, "file": now["Relay_Source_Log_File"], "offset": now["Exec_Source_Log_Pos"]}
+        there.run("master", FORGET)
     there.run("master", plan.follow(source, *target, password, position, source["tls"]))
     await_running(there, "master", plan.CHANNEL)
 
@@ -60,7 +67,9 @@ def await_running(there, server, channel, seconds=60):
     end = time.monotonic() + seconds
     while True:
         now = status(there, server, channel)
-        if now.get("Replica_IO_Running") == now.get("Replica_SQL_Running") == "Yes":
+        if not now:
+            raise clients.Failed(f"{server} does not follow: it has no channel")
+        if plan.channel_runs(now):
             return
         if plan.channel_error(now) or time.monotonic() > end:
             raise clients.Failed(f"{server} does not follow: {plan.channel_line(now)}")

@@ -69,7 +69,7 @@ def load_all(there, state, password):
     begun = {"schemas": state["schemas"] if state["phase"] == "loading" else [], "accounts": state["accounts"]}
     if state["phase"] == "loading":
         there.run("master", follow.OPEN_OURS)
-    source, ours = checked(there, begun, wanted, following)
+    source, ours = checked(there, begun, wanted, following, password)
     schemas = plan.wanted_schemas(source["schemas"], wanted)
     remove(there, begun["schemas"], [])
     copy = accounts.read(there, environment["NAME"], schemas if wanted else None)
@@ -82,12 +82,12 @@ def load_all(there, state, password):
         if following:
             events_stay_off(there, schemas, ours["version"])
     state.keep(accounts=copy.names)
-    finish_load(there, state, source, position, following, password)
     for each in copy.left_out:
         say(f"left out: {each}")
+    finish_load(there, state, source, position, following, password)
 
 
-def checked(there, begun, wanted, following):
+def checked(there, begun, wanted, following, password):
     """What both servers say, if nothing keeps the load from beginning."""
     found = [f"precheck: {each}" for each in plan.blocks(pathlib.Path(environment["ADOPT_PRECHECK"]).read_text())]
     # Nothing of what follows can be asked there.
@@ -97,7 +97,7 @@ def checked(there, begun, wanted, following):
     stop_on(found + lacking if lacking else [])
     source, ours = there.fact("source", questions.SOURCE), there.fact("master", questions.OURS)
     found += plan.mistakes(source, ours, wanted, following, begun, environment["NAME"])
-    found += out_of_reach() if following else ()
+    found += mistakes_of_login(password) if following else ()
     found += too_little_room(there, begun["schemas"], plan.wanted_schemas(source["schemas"], wanted))
     stop_on(found)
     return source, ours
@@ -130,14 +130,33 @@ def finish_load(there, state, source, position, following, password):
     there.run("master", plan.purge(marker, position["gtid"] if followed else ""))
     if not following:
         state.keep(phase="loaded")
-    else:
-        follow.close_ours(there)
-    await_satellites(marker)
-    if following:
-        target = environment["SOURCE_HOST"], environment["SOURCE_PORT"], environment["NAME"]
-        state.keep(phase="following")
-        follow.start(there, source, target, password, position)
-        say("our master follows the source, and takes no other writes until make cutover")
+        return await_satellites(marker)
+    follow.close_ours(there)
+    # What others have made meanwhile is theirs.
+    others = [name for name in there.fact("master", f"SELECT {questions.SCHEMAS}") if name not in (*plan.SYSTEM, *state["schemas"])]
+    state.keep(phase="starting", position=position, marker=marker, others=others, server_uuid=source["server_uuid"])
+    return start_to_follow(there, state, source, password)
+
+
+def start_to_follow(there, state, source, password):
+    """The state says that it follows once it does: until then the same command comes here again."""
+    await_satellites(state["marker"])
+    host, port = environment["SOURCE_HOST"], environment["SOURCE_PORT"]
+    follow.start(there, source, (host, port, environment["NAME"]), password, state["position"])
+    state.keep(phase="following", source=plan.address(host, port))
+    say("our master follows the source, and takes no other writes until make cutover")
+
+
+def follow_at_last(there, state, password):
+    """After a load that is complete."""
+    # Without them the rest cannot be asked.
+    stop_on(list(plan.missing_rights(there.fact("source", questions.RIGHTS), plan.NEEDED + plan.NEEDED_TO_FOLLOW)))
+    source = there.fact("source", questions.SOURCE)
+    following = environment.get("FOLLOW") == "1"
+    found = list(plan.mistakes_of_starting(source, state, following))
+    found += [*plan.mistakes_of_following(source, there.fact("master", questions.OURS)), *mistakes_of_login(password)] if following else []
+    stop_on(found)
+    start_to_follow(there, state, source, password)
 
 
 def await_satellites(marker):
@@ -166,14 +185,19 @@ def events_stay_off(there, schemas, version):
     there.run("master", accounts.script(load.UNLOGGED, statements))
 
 
-def out_of_reach():
-    """The master's container is in a network of its own."""
-    probe = ["mysql", "--no-defaults", "--protocol=tcp", "--connect-timeout=5", "--user=multimed_probe"]
-    probe += [f"--host={environment['SOURCE_HOST']}", f"--port={environment['SOURCE_PORT']}", "-e", "DO 0"]
+def mistakes_of_login(password):
+    """As the channel will log in: from our master's container, which is in a network of its own, and so perhaps as another account."""
+    where = plan.address(environment["SOURCE_HOST"], environment["SOURCE_PORT"])
+    yield from plan.unfit_password(password)
     master = f"{environment['COMPOSE_PROJECT_NAME']}-master-1"
-    done = subprocess.run(["docker", "exec", master, *probe], capture_output=True, text=True)
+    command = ["docker", "exec", "-i", master, "mysql", "--defaults-file=/dev/stdin", *clients.MYSQL, "-e", questions.RIGHTS]
+    done = subprocess.run(command, input=source_options(password), capture_output=True, text=True)
     if any(f"ERROR {number}" in done.stderr for number in (2002, 2003, 2005)):
-        yield f"FOLLOW=1: our master, in its own network, cannot reach {environment['SOURCE_HOST']}: give an address that it can"
+        yield f"FOLLOW=1: our master, in its own network, cannot reach {where}: give an address that it can"
+    elif done.returncode:
+        yield f"FOLLOW=1: our master, in its own network, cannot log in at {where}: {done.stderr.strip()}"
+    else:
+        yield from plan.missing_rights(json.loads(done.stdout), plan.NEEDED_TO_FOLLOW)
 
 
 def too_little_room(there, begun, schemas):
@@ -199,10 +223,13 @@ def remove(there, schemas, users):
 def print_status(there, state):
     source = f" of {state['source']}" if state["source"] else ""
     print(f"{state['phase']}{source}: {PHASES[state['phase']]}")
-    if follow.has_channel(there, "master", plan.CHANNEL):
-        now = follow.status(there, "master", plan.CHANNEL)
+    now = follow.status(there, "master", plan.CHANNEL)
+    if now:
         print(plan.channel_line(now))
-        return 1 if plan.channel_error(now) else 0
+        return 0 if plan.channel_runs(now) else 1
+    if state["phase"] in ("starting", "following"):
+        print("our master has no channel: it follows nobody" + (" (CANCEL=drop, and a new load)" if state["phase"] == "following" else ""))
+        return 1
     if state["back"]:
         print(f"the old server follows our master at {state['back']}")
     return 0
@@ -224,7 +251,7 @@ def cancel(there, state):
 
 def made_here(there, state):
     """Schemas that came with the load, and those that came after it: by the channel, or, while the old server followed, for both."""
-    if state["phase"] not in ("following", "returned"):
+    if state["phase"] not in ("starting", "following", "returned"):
         return state["schemas"]
     now = plan.wanted_schemas(there.fact("master", f"SELECT {questions.SCHEMAS}"), [])
     return [name for name in now if name not in state["others"]]
@@ -260,7 +287,7 @@ def go_back(there, state):
 
 def run(step):
     state = State(environment["ADOPT_STATE"])
-    if step == "load" and state["phase"] not in ("none", "loading", "loaded"):
+    if step == "load" and state["phase"] not in ("none", "loading", "loaded", "starting"):
         stop_on([f"{state['phase']}: {PHASES[state['phase']]}"])
     password = sys.stdin.read() if step not in ("status", "cancel") else ""
     options = {"master": master_options()}
@@ -269,7 +296,7 @@ def run(step):
     there = clients.Clients(options)
     try:
         if step == "load":
-            load_all(there, state, password)
+            (follow_at_last if state["phase"] == "starting" else load_all)(there, state, password)
         return {"status": print_status, "cancel": cancel, "cutover": cutover, "return": go_back}.get(step, lambda *_: 0)(there, state) or 0
     finally:
         there.close()

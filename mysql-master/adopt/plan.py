@@ -14,6 +14,7 @@ NEEDED_TO_GO_BACK = ("SYSTEM_VARIABLES_ADMIN", "REPLICATION_SLAVE_ADMIN", "CONNE
 # What bypasses the binlog or writes files: given by hand to whom the operator trusts with that (findings.py says so, too).
 WITHHELD = ("SUPER", "SYSTEM_VARIABLES_ADMIN", "SESSION_VARIABLES_ADMIN", "BINLOG_ADMIN", "REPLICATION_APPLIER", "FILE")
 CHANNEL = "adopt"
+PASSWORD_MOST = 32
 # Rows that are inserted in the order of their key leave pages and indexes up to a third less full than there; redo, undo and temporary tables
 # grow meanwhile. Dumps are never on the disk, and the load is in no binlog and so not in Kafka's log.
 ROOM_FACTOR = 1.5
@@ -104,6 +105,20 @@ def mistakes_of_following(source, ours):
         yield f"FOLLOW=1 needs gtid_mode ON or OFF there, it is {source['gtid_mode']}"
     if source["server_id"] in (0, ours["server_id"]):
         yield f"FOLLOW=1 needs another server_id there than {source['server_id']}: SET PERSIST server_id, or set it in mysql-master/conf.d"
+
+
+def unfit_password(password):
+    length = len(password.encode())
+    if length > PASSWORD_MOST:
+        yield f"FOLLOW=1: a replication account's password has at most {PASSWORD_MOST} bytes, this one has {length}: give it a shorter one"
+
+
+def mistakes_of_starting(source, state, follow):
+    """What keeps from following what was loaded before. state: of that load."""
+    if not follow:
+        yield "what was loaded is to be followed: FOLLOW=1, or make adopt CANCEL=keep first"
+    if source["server_uuid"] != state["server_uuid"]:
+        yield f"that is not the server from which it was loaded ({state['source']}): CANCEL=drop removes what was loaded"
 
 
 def deal(tables, workers):
@@ -225,6 +240,10 @@ def channel_error(status):
     """What keeps a channel (SHOW REPLICA STATUS as a dict) from going on, or ''."""
     errors = [status.get(name, "") for name in ("Last_IO_Error", "Last_SQL_Error")]
     return "; ".join(each for each in errors if each)
+
+
+def channel_runs(status):
+    return status["Replica_IO_Running"] == status["Replica_SQL_Running"] == "Yes" and not channel_error(status)
 
 
 def channel_line(status):

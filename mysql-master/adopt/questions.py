@@ -15,7 +15,7 @@ SOURCE = f"""SELECT JSON_OBJECT(
   'version', @@version, 'schemas', {SCHEMAS}, 'accounts', {ACCOUNTS},
   'privileges', ({RIGHTS}),
   'partial_revokes', EXISTS (SELECT 1 FROM mysql.user WHERE JSON_EXTRACT(user_attributes, '$.Restrictions') IS NOT NULL),
-  'gtid_mode', @@gtid_mode, 'log_bin', CAST(@@log_bin AS CHAR), 'server_id', @@server_id,
+  'gtid_mode', @@gtid_mode, 'server_uuid', @@server_uuid, 'log_bin', CAST(@@log_bin AS CHAR), 'server_id', @@server_id,
   'binlog_format', @@global.binlog_format, 'binlog_row_image', @@global.binlog_row_image,
   'read_only', @@read_only, 'super_read_only', @@super_read_only, 'event_scheduler', @@event_scheduler,
   'tls', (SELECT variable_value <> '' FROM performance_schema.session_status WHERE variable_name = 'Ssl_cipher'))"""

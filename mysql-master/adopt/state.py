@@ -14,6 +14,7 @@ PHASES = {
     "none": "nothing is adopted",
     "loading": "a load was begun and not finished: make adopt starts it over, CANCEL=drop removes it",
     "loaded": "loaded, not followed",
+    "starting": "loaded, and does not follow yet: the same make adopt FOLLOW=1 goes on, without a load; CANCEL=drop removes it",
     "following": "following; make cutover ends it",
     "closing": "a cutover was begun: the source is read-only, all of it is here; make cutover goes on",
     "done": "cut over (CANCEL=keep forgets it, and with it the way back)",

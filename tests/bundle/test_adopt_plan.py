@@ -21,6 +21,7 @@ SOURCE = {
     "privileges": [*plan.NEEDED, *plan.NEEDED_TO_FOLLOW],
     "partial_revokes": 0,
     "gtid_mode": "ON",
+    "server_uuid": "there",
     "log_bin": "1",
     "server_id": 1,
     "binlog_format": "ROW",
@@ -126,6 +127,34 @@ def test_with_some_schemas_only_grants_on_tables_of_others_are_left_out():
     ]
     kept, left_out = plan.grants(shown, set(), ["shop"])
     assert kept == [shown[0], shown[3]] and left_out == ["SELECT ON `old`.`t`", "EXECUTE ON PROCEDURE `old`.`p`"]
+
+
+def test_a_password_that_replication_does_not_take_is_said_before_the_load():
+    assert list(plan.unfit_password("p" * 32)) == [] and list(plan.unfit_password("ü" * 16)) == []
+    for each in ("p" * 33, "ü" * 17):
+        (only,) = plan.unfit_password(each)
+        assert "at most 32 bytes" in only and each not in only
+
+
+def test_what_was_loaded_is_followed_only_at_the_server_that_it_came_from():
+    loaded = {"server_uuid": "there", "source": "h:3306"}
+    assert list(plan.mistakes_of_starting(SOURCE, loaded, True)) == []
+    assert "FOLLOW=1" in next(plan.mistakes_of_starting(SOURCE, loaded, False))
+    assert "h:3306" in next(plan.mistakes_of_starting({**SOURCE, "server_uuid": "other"}, loaded, True))
+
+
+@pytest.mark.parametrize(
+    "receiver, applier, error, runs",
+    [
+        ("Yes", "Yes", "", True),
+        ("Connecting", "Yes", "", False),
+        ("No", "Yes", "", False),
+        ("Yes", "No", "", False),
+        ("Yes", "Yes", "1236", False),
+    ],
+)
+def test_a_channel_that_has_stopped_does_not_run(receiver, applier, error, runs):
+    assert plan.channel_runs({"Replica_IO_Running": receiver, "Replica_SQL_Running": applier, "Last_IO_Error": error}) == runs
 
 
 def test_without_gtids_it_is_followed_by_file_and_position():

@@ -135,7 +135,7 @@ def of_old(old):
     return lambda query: [line.split("\t") for line in old.sql(query).stdout.splitlines()]
 
 
-def test_every_mistake_is_said_at_once_and_nothing_is_touched(stack, old, given):
+def test_every_mistake_is_said_at_once_and_nothing_is_touched(stack, old, given, tmp_path):
     stack.sql("master", "CREATE DATABASE old_shop")
     stack.sql("master", "CREATE USER old_ann@'%'")
     old.sql("SET GLOBAL server_id = 6034; SET GLOBAL binlog_row_image = MINIMAL; CREATE TABLE old_shop.m (i INT) ENGINE = MyISAM")
@@ -148,34 +148,58 @@ def test_every_mistake_is_said_at_once_and_nothing_is_touched(stack, old, given)
     finally:
         stack.client("master", "DROP DATABASE old_shop; DROP USER old_ann@'%'")
         old.sql("SET GLOBAL server_id = 1; SET GLOBAL binlog_row_image = FULL; DROP TABLE old_shop.m")
+    long = tmp_path / "long"
+    long.write_text("p" * 33 + "\n")
+    gateway = "{{range .NetworkSettings.Networks}}{{.Gateway}}{{end}}"
+    near = containers.run("docker", "inspect", "-f", gateway, old.name).stdout.strip()
+    old.sql(f"CREATE USER old_near@'{near}' IDENTIFIED BY '{'p' * 33}'; GRANT ALL ON *.* TO old_near@'{near}'")
+    try:
+        done = make("adopt", {**given, "NAME": "old_near", "PASSWORD_FILE": str(long), "FOLLOW": "1"})
+        for each in ("at most 32 bytes", "in its own network, cannot log in", "Error 64"):
+            assert each in done.stderr, done.stderr
+    finally:
+        old.sql(f"DROP USER old_near@'{near}'")
     done = make("adopt", {**given, "NAME": "old_little"})
     assert "lacks SELECT" in done.stderr and "Error 64" in done.stderr
     done = make("adopt", {**given, "FOLLOW": "yes", "DB": "x", "THREADS": "0"})
     assert all(each in done.stderr for each in ("FOLLOW=yes", "DB", "THREADS=0", "Error 64")), done.stderr
 
 
-def test_a_load_that_was_killed_starts_over(stack, old, given, writers):
+def killed_at(stack, variables, moment):
+    """What an adopt has said up to a line with this in it, at which it is killed."""
     command = subprocess.Popen(
-        ["make", "-s", "adopt"], cwd=stack.root, env={**os.environ, **given}, stderr=subprocess.PIPE, text=True, start_new_session=True
+        ["make", "-s", "adopt"], cwd=stack.root, env={**os.environ, **variables}, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
+    said = ""
     with command:
-        line = next(line for line in command.stderr if "snapshots of one moment" in line)
+        for line in command.stderr:
+            said += line
+            if moment in line:
+                break
         os.killpg(command.pid, signal.SIGKILL)
-    assert "4 snapshots" in line
-    stack.wait_for(
-        lambda: not containers.run("docker", "ps", "-q", "--filter", "name=-adopt$").stdout, 30, "the clients' container to be gone"
-    )
+    assert moment in said, said
+    container = f"name=^{containers.setting('COMPOSE_PROJECT_NAME')}-adopt$"
+    stack.wait_for(lambda: not containers.run("docker", "ps", "-q", "--filter", container).stdout, 30, "the clients' container to be gone")
+    return said
+
+
+def test_a_load_that_was_killed_starts_over(stack, old, given, writers):
+    assert "4 snapshots" in killed_at(stack, given, "snapshots of one moment")
     assert "loading" in make("adopt", {"STATUS": "1"}).stdout
     assert old.value("COUNT(*) FROM performance_schema.metadata_locks WHERE object_type = 'BACKUP LOCK'") == "0", "it is locked no longer"
 
 
 def test_it_is_loaded_and_followed_while_it_is_written(stack, old, given, writers):
     before = {satellite: stack.incarnation(satellite) for satellite in stack.satellites}
+    said = killed_at(stack, {**given, "FOLLOW": "1"}, "satellites clone")
+    assert "left out: old_bob@%: SUPER" in said and "old_shop.floats" in said
+    done = make("adopt", {"STATUS": "1"})
+    assert done.returncode and "starting" in done.stdout and "no channel" in done.stdout, "it should follow, and does not"
+    assert "FOLLOW=1" in make("adopt", given).stderr
     done = make("adopt", {**given, "FOLLOW": "1"})
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0 and "tables loaded" not in done.stderr, done.stderr
     cloned = {satellite: stack.incarnation(satellite) for satellite in stack.satellites}
     assert all(cloned[satellite] != before[satellite] for satellite in stack.satellites)
-    assert "left out: old_bob@%: SUPER" in done.stderr and "old_shop.floats" in done.stderr
     assert sum(balance(stack)) == 1_000_000 and writers.errors == []
     assert "receiver Yes, applier Yes" in make("adopt", {"STATUS": "1"}).stdout
     for satellite in stack.satellites:
@@ -215,6 +239,25 @@ def test_a_cutover_that_is_late_leaves_the_old_server_open(stack, old, given, wr
     assert old.value("@@super_read_only, @@read_only, @@event_scheduler") == "0\t0\tON"
     stack.sql("master", "START REPLICA SQL_THREAD FOR CHANNEL 'adopt'")
     assert "following" in make("adopt", {"STATUS": "1"}).stdout
+
+
+def test_a_cutover_whose_channel_is_gone_leaves_the_old_server_open(stack, old, given, writers):
+    stack.client("master", "STOP REPLICA FOR CHANNEL 'adopt'")
+    done = make("adopt", {"STATUS": "1"})
+    assert done.returncode and "receiver No" in done.stdout, "it has stopped without an error"
+    stack.client("master", "RESET REPLICA ALL FOR CHANNEL 'adopt'")
+    done = make("adopt", {"STATUS": "1"})
+    assert done.returncode and "no channel" in done.stdout
+    done = make("cutover", given)
+    assert done.returncode and "does not follow" in done.stderr, done.stderr
+    assert old.value("@@super_read_only, @@read_only, @@event_scheduler") == "0\t0\tON"
+    password = PASSWORD.replace("'", "''")
+    stack.client(
+        "master",
+        f"CHANGE REPLICATION SOURCE TO SOURCE_HOST = '{old.address}', SOURCE_USER = '{ACCOUNT}', SOURCE_PASSWORD = '{password}', "
+        "SOURCE_SSL = 1, SOURCE_AUTO_POSITION = 1 FOR CHANNEL 'adopt'; START REPLICA FOR CHANNEL 'adopt'",
+    )
+    stack.wait_for(lambda: make("adopt", {"STATUS": "1"}).returncode == 0, 30, "our master to follow again")
 
 
 def test_a_cutover_loses_nothing_and_the_old_server_follows(stack, old, given, writers):
