@@ -18,10 +18,12 @@ HAS_AS_HEX = (8, 0, 17)
 Accounts = collections.namedtuple("Accounts", "names users defaults grants left_out")
 
 
-def read(there, mine, schemas):
-    """All accounts but the system's and `mine`, in the order of their names."""
+def read(there, mine, schemas, kept=(), coming=()):
+    """All accounts but the system's and `mine`, in the order of their names. Those in `kept` are here already and stay as they are: of them
+    come only privileges on the schemas that are `coming`."""
     listed = there.run("source", "SELECT user, host FROM mysql.user ORDER BY user, host;")
-    names = [(user, host) for user, host in listed if not plan.own_account(user, mine)]
+    theirs = [(user, host) for user, host in listed if not plan.own_account(user, mine)]
+    names = [name for name in theirs if name not in kept]
     known = {row[0].upper() for row in there.run("master", "SHOW PRIVILEGES;")}
     users, defaults, grants, left_out = [], [], [], []
     session = there.session("source")
@@ -40,9 +42,12 @@ def read(there, mine, schemas):
         users.append(user)
         if default:
             defaults.append(f"ALTER USER {who} DEFAULT ROLE {default}")
-        kept, without = plan.grants([row[0] for row in session.run(f"SHOW GRANTS FOR {who}")], known, schemas)
-        grants += kept
+        given, without = plan.grants([row[0] for row in session.run(f"SHOW GRANTS FOR {who}")], known, schemas)
+        grants += given
         left_out += [f"{name[0]}@{name[1]}: {each}" for each in without]
+    for name in kept:
+        if name in theirs:
+            grants += plan.grants_on([row[0] for row in session.run(f"SHOW GRANTS FOR {plan.account(*name)}")], coming)
     session.close()
     return Accounts(names, users, defaults, grants, left_out)
 

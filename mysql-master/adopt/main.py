@@ -60,19 +60,25 @@ def source_options(password):
     return option_file(host=host, port=port, protocol="tcp", user=environment["NAME"], password=password) + "get-server-public-key\n"
 
 
+def source_address():
+    return plan.address(environment["SOURCE_HOST"], environment["SOURCE_PORT"])
+
+
 # --- load -----------------------------------------------------------------------------------------------------------
 
 
 def load_all(there, state, password):
     wanted = [name for name in environment.get("ADOPT_DB", "").split(",") if name]
     following = environment.get("FOLLOW") == "1"
-    begun = {"schemas": state["schemas"] if state["phase"] == "loading" else [], "accounts": state["accounts"]}
+    begun = {name: state[name] if state["phase"] == "loading" else [] for name in ("schemas", "accounts")}
+    before = finished(state)
     if state["phase"] == "loading":
         there.run("master", follow.OPEN_OURS)
-    source, ours = checked(there, begun, wanted, following, password)
+    source, ours = checked(there, state, begun, wanted, following, password)
     schemas = plan.wanted_schemas(source["schemas"], wanted)
     remove(there, begun["schemas"], [])
-    copy = accounts.read(there, environment["NAME"], schemas if wanted else None)
+    kept = [tuple(each) for each in before["accounts"] if each in ours["accounts"] and each not in begun["accounts"]]
+    copy = accounts.read(there, environment["NAME"], schemas if wanted else None, kept, schemas)
     old = sorted({tuple(each) for each in begun["accounts"]} | set(copy.names))
     begin(state, ours, schemas, old)
     with events_off(there, state["event_scheduler"]):
@@ -84,10 +90,21 @@ def load_all(there, state, password):
     state.keep(accounts=copy.names)
     for each in copy.left_out:
         say(f"left out: {each}")
+    if kept:
+        say(
+            f"here from a load before, and as they were but for their privileges on {', '.join(schemas)}: " + ", ".join(map("@".join, kept))
+        )
     finish_load(there, state, source, position, following, password)
 
 
-def checked(there, begun, wanted, following, password):
+def finished(state):
+    """What earlier loads made that are complete: applications may use it, and nothing of it is made anew."""
+    if state["phase"] == "loaded":
+        return {name: state[name] for name in ("schemas", "accounts")}
+    return state["before"] or {"schemas": [], "accounts": []}
+
+
+def checked(there, state, begun, wanted, following, password):
     """What both servers say, if nothing keeps the load from beginning."""
     found = [f"precheck: {each}" for each in plan.blocks(pathlib.Path(environment["ADOPT_PRECHECK"]).read_text())]
     # Nothing of what follows can be asked there.
@@ -96,7 +113,10 @@ def checked(there, begun, wanted, following, password):
     # Without them the rest cannot be asked.
     stop_on(found + lacking if lacking else [])
     source, ours = there.fact("source", questions.SOURCE), there.fact("master", questions.OURS)
-    found += plan.mistakes(source, ours, wanted, following, begun, environment["NAME"])
+    before = finished(state)
+    made = {**begun, "accounts": begun["accounts"] + before["accounts"]}
+    found += plan.mistakes(source, ours, wanted, following, made, environment["NAME"])
+    found += plan.mistakes_of_more(before["schemas"], state["source"], source_address(), following)
     found += mistakes_of_login(password) if following else ()
     found += too_little_room(there, begun["schemas"], plan.wanted_schemas(source["schemas"], wanted))
     stop_on(found)
@@ -108,8 +128,8 @@ def begin(state, ours, schemas, users):
     # A load that was killed has left it off.
     scheduler = state["event_scheduler"] if state["phase"] == "loading" else ours["event_scheduler"]
     others = [name for name in ours["schemas"] if name not in plan.SYSTEM and name not in schemas]
-    source = plan.address(environment["SOURCE_HOST"], environment["SOURCE_PORT"])
-    state.keep(phase="loading", schemas=schemas, others=others, accounts=users, source=source, event_scheduler=scheduler)
+    made = {"schemas": schemas, "accounts": users, "before": finished(state)}
+    state.keep(phase="loading", **made, others=others, source=source_address(), event_scheduler=scheduler)
 
 
 def loaded(there, schemas):
@@ -129,7 +149,8 @@ def finish_load(there, state, source, position, following, password):
     followed = following and source["gtid_mode"] == "ON"
     there.run("master", plan.purge(marker, position["gtid"] if followed else ""))
     if not following:
-        state.keep(phase="loaded")
+        before = finished(state)
+        state.keep(phase="loaded", before=None, **{name: before[name] + list(state[name]) for name in before})
         return await_satellites(marker)
     follow.close_ours(there)
     # What others have made meanwhile is theirs.
@@ -141,9 +162,9 @@ def finish_load(there, state, source, position, following, password):
 def start_to_follow(there, state, source, password):
     """The state says that it follows once it does: until then the same command comes here again."""
     await_satellites(state["marker"])
-    host, port = environment["SOURCE_HOST"], environment["SOURCE_PORT"]
-    follow.start(there, source, (host, port, environment["NAME"]), password, state["position"])
-    state.keep(phase="following", source=plan.address(host, port))
+    target = environment["SOURCE_HOST"], environment["SOURCE_PORT"], environment["NAME"]
+    follow.start(there, source, target, password, state["position"])
+    state.keep(phase="following", source=source_address())
     say("our master follows the source, and takes no other writes until make cutover")
 
 
@@ -187,7 +208,7 @@ def events_stay_off(there, schemas, version):
 
 def mistakes_of_login(password):
     """As the channel will log in: from our master's container, which is in a network of its own, and so perhaps as another account."""
-    where = plan.address(environment["SOURCE_HOST"], environment["SOURCE_PORT"])
+    where = source_address()
     yield from plan.unfit_password(password)
     master = f"{environment['COMPOSE_PROJECT_NAME']}-master-1"
     command = ["docker", "exec", "-i", master, "mysql", "--defaults-file=/dev/stdin", *clients.MYSQL, "-e", questions.RIGHTS]
@@ -245,8 +266,12 @@ def cancel(there, state):
     there.run("master", f"RESET PERSIST IF EXISTS event_scheduler;\nSET GLOBAL event_scheduler = {state['event_scheduler']};\n")
     if way == "drop":
         remove(there, made_here(there, state), state["accounts"])
+    before = finished(state)
+    if phase == "loading" and way == "drop" and before["schemas"]:
+        state.keep(phase="loaded", before=None, **before)
+        return say(f"what the unfinished load made is dropped here; {', '.join(before['schemas'])}, loaded before, stay")
     state.forget()
-    say("the schemas and accounts are dropped here" if way == "drop" else "our master follows nobody; what was loaded stays")
+    return say("the schemas and accounts are dropped here" if way == "drop" else "our master follows nobody; what was loaded stays")
 
 
 def made_here(there, state):

@@ -58,7 +58,8 @@ def wanted_schemas(there, wanted):
 
 
 def mistakes(source, ours, wanted, follow, begun, mine):
-    """Everything that keeps the load from beginning. mine: the account that reads there; begun: schemas and accounts that an earlier, unfinished load made."""
+    """Everything that keeps the load from beginning. mine: the account that reads there; begun: schemas that an unfinished load made, and
+    accounts that earlier loads made."""
     for name in wanted:
         if name not in source["schemas"]:
             yield f"DB: the server has no schema {name}"
@@ -88,6 +89,15 @@ def too_little_room(sizes, schemas, free):
         yield (
             f"the schemas have {there / 2**30:.1f} GiB there, and need {ROOM_FACTOR} times that here while they are loaded; "
             f"{free / 2**30:.1f} GiB are free where our master's data lie: make room, or load some of them (DB=)"
+        )
+
+
+def mistakes_of_more(schemas, where, source, follow):
+    """What keeps a load from coming to finished ones. schemas: theirs; where: they came from; source: of this load."""
+    if schemas and (follow or where != source):
+        yield (
+            f"{', '.join(schemas)} came from {where} before, and {'FOLLOW=1 follows the whole server' if follow else 'this is another server'}: "
+            "make adopt CANCEL=keep leaves that here and forgets it, CANCEL=drop drops it"
         )
 
 
@@ -190,6 +200,25 @@ def grants(statements, known, schemas):
             kept.append(statement)
     # Roles last: a grant of one changes nothing of what comes before, and all of them are there by then.
     return sorted(kept, key=lambda each: bool(ROLE_GRANT.match(each))), left_out
+
+
+ON_SCHEMA = re.compile(rf"GRANT .* ON (?:(?:FUNCTION|PROCEDURE) )?({NAME})\.(\*|{NAME}) TO ")
+
+
+def grants_on(statements, schemas):
+    """Of these grants those on one of these schemas, or on what is in it."""
+    for statement in statements:
+        found = ON_SCHEMA.match(statement)
+        if found:
+            name, whole = found[1][1:-1].replace("``", "`"), found[2] == "*"
+            # On a whole schema the name is a pattern.
+            if any(like(name, each) if whole else name == each for each in schemas):
+                yield statement
+
+
+def like(pattern, name):
+    parts = re.findall(r"\\.|.", pattern, re.DOTALL)
+    return re.fullmatch("".join({"%": ".*", "_": "."}.get(each, re.escape(each[-1])) for each in parts), name, re.DOTALL) is not None
 
 
 # --- statements -----------------------------------------------------------------------------------------------------

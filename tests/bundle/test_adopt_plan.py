@@ -73,6 +73,33 @@ def test_a_disk_that_is_too_full_for_the_load_is_said_before_it():
     assert "10.0 GiB there" in only and "15.0 GiB are free" in only
 
 
+def test_to_what_is_loaded_come_only_schemas_of_the_same_server_that_are_not_followed():
+    assert list(plan.mistakes_of_more([], None, "h:3306", True)) == []
+    assert list(plan.mistakes_of_more(["a"], "h:3306", "h:3306", False)) == []
+    for given in (("i:3306", False), ("h:3306", True)):
+        (only,) = plan.mistakes_of_more(["a"], "h:3306", *given)
+        assert "a came from h:3306" in only and "CANCEL=keep" in only
+
+
+def test_an_account_that_is_here_from_a_finished_load_gets_only_privileges_on_what_comes():
+    others = [
+        "GRANT SELECT ON *.* TO `a`@`%`",
+        "GRANT `r`@`%` TO `a`@`%`",
+        "GRANT SELECT ON `old`.* TO `a`@`%`",
+        "GRANT SELECT ON `shop`.`t` TO `a`@`%`",
+        r"GRANT SELECT ON `myXone`.* TO `a`@`%`",
+        r"GRANT SELECT ON `my\_on_x`.* TO `a`@`%`",
+    ]
+    these = [
+        "GRANT ALL PRIVILEGES ON `b``1`.* TO `a`@`%` WITH GRANT OPTION",
+        "GRANT SELECT (`id`), UPDATE (`v`) ON `my_one`.`t` TO `a`@`%`",
+        "GRANT EXECUTE ON PROCEDURE `my_one`.`p` TO `a`@`%`",
+        r"GRANT SELECT ON `my\_on_`.* TO `a`@`%`",
+        "GRANT SELECT ON `my%`.* TO `a`@`%`",
+    ]
+    assert list(plan.grants_on(others + these, ["b`1", "my_one"])) == these
+
+
 def test_rows_need_no_binlog_unless_it_is_followed():
     assert mistakes(follow=False, there={"log_bin": "0", "binlog_format": "STATEMENT"}) == []
 

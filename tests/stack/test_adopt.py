@@ -183,6 +183,39 @@ def killed_at(stack, variables, moment):
     return said
 
 
+def test_a_later_load_of_another_schema_leaves_what_is_here_alone(stack, old, given):
+    old.sql(
+        "CREATE DATABASE old_1; CREATE TABLE old_1.t (id INT PRIMARY KEY); CREATE DATABASE old_2; CREATE TABLE old_2.t (id INT PRIMARY KEY)"
+    )
+    old.sql("GRANT SELECT ON old_1.t TO old_ann@'%'; GRANT SELECT ON old_2.t TO old_ann@'%'")
+    try:
+        assert make("adopt", {**given, "DB": "old_1"}).returncode == 0
+        changed = "ALTER USER old_ann@'%' IDENTIFIED BY 'changed here'; GRANT INSERT ON old_1.t TO old_ann@'%'; CREATE DATABASE old_mine;"
+        stack.client("master", changed + "GRANT SELECT ON old_mine.* TO old_ann@'%'")
+        show = "SELECT authentication_string FROM mysql.user WHERE user = 'old_ann'; SHOW GRANTS FOR old_ann@'%'"
+        before = stack.client("master", show)
+        killed_at(stack, {**given, "DB": "old_2"}, "snapshots of one moment")
+        assert stack.client("master", show) == before
+        done = make("adopt", {"CANCEL": "drop"})
+        assert done.returncode == 0 and "old_1, loaded before, stay" in done.stderr, done.stderr
+        assert "loaded" in make("adopt", {"STATUS": "1"}).stdout and stack.client("master", show) == before
+        old.sql("CREATE USER old_later@'%' IDENTIFIED BY 'later-password'")
+        done = make("adopt", {**given, "DB": "old_2"})
+        assert done.returncode == 0 and "old_ann@%" in done.stderr, done.stderr
+        grants = set(stack.client("master", show).splitlines())
+        assert grants - set(before.splitlines()) == {"GRANT SELECT ON `old_2`.`t` TO `old_ann`@`%`"} and grants > set(before.splitlines())
+        assert stack.sql("master", "SELECT host FROM mysql.user WHERE user = 'old_later'") == [("%",)], "an account that is new there comes"
+        assert "CANCEL=keep" in make("adopt", {**given, "FOLLOW": "1"}).stderr
+        assert make("adopt", {"CANCEL": "drop"}).returncode == 0
+        assert stack.sql("master", "SHOW DATABASES LIKE 'old\\_%'") == [("old_mine",)]
+        assert stack.sql("master", "SELECT user FROM mysql.user WHERE user LIKE 'old\\_%'") == []
+    finally:
+        stack.client("master", "DROP DATABASE IF EXISTS old_mine")
+        old.sql(
+            "DROP USER IF EXISTS old_later@'%'; DROP DATABASE old_1; DROP DATABASE old_2; REVOKE SELECT ON old_1.t FROM old_ann@'%'; REVOKE SELECT ON old_2.t FROM old_ann@'%'"
+        )
+
+
 def test_a_load_that_was_killed_starts_over(stack, old, given, writers):
     assert "4 snapshots" in killed_at(stack, given, "snapshots of one moment")
     assert "loading" in make("adopt", {"STATUS": "1"}).stdout
