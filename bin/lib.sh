@@ -53,6 +53,17 @@ read_declared() {
   done < <(grep -oE '^(SATELLITES|SATELLITE_[A-Z0-9_]+|GATE_SATELLITES|MASTER_(CPUS|MEMORY|BUFFER_POOL)|(LAYOUT|LOG|GATE)_CPUS)=' "$root/.env" | tr -d =)
 }
 
+# alone: ends the script while another one changes this stack. Whatever it starts has its lock as descriptor 8, and is let in.
+alone() {
+  local folder
+  folder=$(collect_mistakes=yes setting LAYOUT_DIR)
+  [[ $folder == /* ]] || folder=$root/${folder#./}
+  mkdir -p "$folder"
+  [[ $folder/lock -ef /dev/fd/8 ]] || exec 8>> "$folder/lock"
+  # What a run that was ended has begun may take a moment.
+  flock -w 5 8 || die "another make up (or scale, resize, rotate) runs"
+}
+
 # yaml_python [MODULE=PACKAGE...]: a Python that reads YAML and checks it against a schema, and has these; Debian's where there is none.
 yaml_python() {
   local each wanted=(jsonschema=python3-jsonschema yaml=python3-yaml "$@")
@@ -73,6 +84,7 @@ redeclare() {
     say "MULTIMED_FILE is empty: there is no file to declare it in"
     exit 64
   fi
+  alone
   python=$(yaml_python ruamel.yaml=python3-ruamel.yaml)
   new=$(mktemp -d)
   # Under this name mistakes are reported.

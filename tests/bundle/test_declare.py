@@ -1,5 +1,6 @@
 """What `make scale` and `make resize` write into multimed.yml, and what they refuse."""
 
+import fcntl
 import os
 
 import pytest
@@ -19,7 +20,7 @@ def make(tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(open(os.path.join(containers.ROOT, name), "rb").read())
         (tmp_path / name).chmod(0o755)
-    (tmp_path / "bin/up").write_text("#!/bin/sh\necho up\n")
+    (tmp_path / "bin/up").write_text('#!/bin/bash\nset -e\nme=up\n. "${0%/*}/lib.sh"\nalone\necho "up${SATELLITES+ $SATELLITES}"\n')
     (tmp_path / "bin/up").chmod(0o755)
 
     def run(command, text, **settings):
@@ -52,6 +53,17 @@ def make(tmp_path):
 def test_scale_declares_the_number_and_touches_nothing_else(make, before, after):
     status, said, text = make("scale", before, SATELLITES="3")
     assert (status, text) == (0, after), said
+
+
+@pytest.mark.parametrize("command", ["scale", "resize"])
+def test_what_runs_beside_another_change_of_the_stack_changes_nothing(make, tmp_path, command):
+    (tmp_path / ".state/layout").mkdir(parents=True)
+    with open(tmp_path / ".state/layout/lock", "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        status, said, text = make(command, "# mine\n", SATELLITES="3", SERVER="gate", CPUS="0")
+        assert status == 1 and said.endswith(f"{command}: another make up (or scale, resize, rotate) runs\n")
+        assert text == "# mine\n"
+    assert make("scale", "# mine\n", SATELLITES="3")[0] == 0
 
 
 @pytest.mark.parametrize("number", ["", "0", "many", "100"])

@@ -337,21 +337,19 @@ def test_a_satellite_that_makes_the_appliers_account_meanwhile_has_both_password
 
 
 @contextlib.contextmanager
-def one_at_a_time(stack):
-    """What a rotation holds while it runs."""
-    folder = os.open(stack.secrets, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+def one_at_a_time():
+    """What a rotation holds while it runs, and every other change of the stack."""
+    with open(os.path.join(os.environ["LAYOUT_DIR"], "lock"), "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
-    finally:
-        os.close(folder)
 
 
-def test_two_rotations_at_once_are_one_too_many_and_ctrl_c_says_what_to_do(stack, table):
+def test_a_rotation_and_another_change_at_once_are_one_too_many_and_ctrl_c_says_what_to_do(stack, table):
     before = passwords(stack)
-    with one_at_a_time(stack):
-        done = containers.run("bin/rotate", check=False)
-        assert done.returncode == 1 and "another make rotate runs" in done.stderr
+    with one_at_a_time():
+        for command in ("bin/rotate", "bin/up"):
+            done = containers.run(command, check=False)
+            assert done.returncode == 1 and "another make up (or scale, resize, rotate) runs" in done.stderr
     with rotating("2/5") as process:
         os.killpg(process.pid, signal.SIGINT)
         assert "make rotate goes on from here" in process.stderr.read()
