@@ -2,6 +2,8 @@
 
 import contextlib
 import os
+import signal
+import subprocess
 import threading
 
 import pytest
@@ -185,3 +187,64 @@ def test_a_satellite_that_was_drained_by_hand_stays_so(stack, table, up):
     gate("drain", "satellite-2")
     up(SATELLITE_TMPFS="900m")
     assert stack.server("satellite-2")["state"] == "draining"
+
+
+@contextlib.contextmanager
+def held(stack, name):
+    """An open read-only transaction on that satellite; gives what reads in it."""
+    others = [each["name"] for each in stack.servers() if each["role"] == "satellite" and each["name"] != name]
+    for other in others:
+        gate("drain", other)
+    with contextlib.closing(stack.gate_connect(autocommit=True)) as connection, connection.cursor() as cursor:
+
+        def read():
+            cursor.execute("SELECT COUNT(*) FROM items")
+            return cursor.fetchone()
+
+        def is_there():
+            cursor.execute("START TRANSACTION READ ONLY")
+            read()
+            return stack.server(name)["open"] == 1
+
+        stack.wait_for(is_there, 30, f"a transaction on {name}")
+        for other in others:
+            gate("undrain", other)
+        yield read
+        cursor.execute("COMMIT")
+
+
+@contextlib.contextmanager
+def up_that_drains(stack, name, settings):
+    """`make up`, in a process group of its own, as soon as it has drained that satellite."""
+    process = subprocess.Popen(
+        ["bin/up"],
+        cwd=containers.ROOT,
+        env={**os.environ, "UP_IMAGES": "keep", **settings},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        process_group=0,
+    )
+    try:
+        stack.wait_for(lambda: stack.server(name)["state"] == "draining", 60, f"{name} to be drained")
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(timeout=30)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_renewal_that_is_ended_leaves_nobody_drained(stack, table, up, number):
+    with held(stack, "satellite-1"), up_that_drains(stack, "satellite-1", {"SATELLITE_TMPFS": "900m"}) as process:
+        os.killpg(process.pid, number)
+        stack.wait_for(lambda: stack.server("satellite-1")["state"] == "up", 20, "satellite-1 to be given back")
+    assert "nothing changes" in up()
+
+
+def test_a_renewal_that_was_killed_leaves_nobody_drained_after_the_next_make_up(stack, table, up):
+    with held(stack, "satellite-1"), up_that_drains(stack, "satellite-1", {"SATELLITE_TMPFS": "900m"}):
+        gate("drain", "satellite-2")
+    assert stack.server("satellite-1")["state"] == "draining", "killed"
+    up()
+    assert {name: stack.server(name)["state"] for name in stack.satellites} == {"satellite-1": "up", "satellite-2": "draining"}
