@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -248,3 +250,17 @@ def test_a_renewal_that_was_killed_leaves_nobody_drained_after_the_next_make_up(
     assert stack.server("satellite-1")["state"] == "draining", "killed"
     up()
     assert {name: stack.server(name)["state"] for name in stack.satellites} == {"satellite-1": "up", "satellite-2": "draining"}
+
+
+def test_a_transaction_on_a_satellite_that_goes_ends_when_its_client_ends_it(stack, table, up):
+    """It lasts longer than the gate waits for those that are no longer in its list (GATE_DRAIN_MS)."""
+    up(SATELLITES="3")
+    with ThreadPoolExecutor(1) as threads:
+        with held(stack, "satellite-3") as read:
+            first, gone = read(), threads.submit(up)
+            stack.wait_for(lambda: stack.server("satellite-3")["state"] == "draining", 60, "satellite-3 to be drained")
+            drained_at = time.monotonic()
+            while time.monotonic() < drained_at + 8:
+                assert read() == first and not gone.done()
+        gone.result()
+    assert {server["name"] for server in stack.servers()} == {"master", *stack.satellites}
