@@ -162,9 +162,50 @@ def test_cores_and_removals_come_before_what_restarts():
     assert roll.printed(roll.plan(have, wants, {})).splitlines()[1].strip() == "satellite-3   removed, once nobody reads from it"
 
 
+def test_what_is_stopped_is_started_and_made_anew_where_it_differs():
+    def stopped(hash):
+        return roll.Container("c", hash, "id", "0-1", running=False)
+
+    made = {("satellite-1", "old"): SATELLITE}
+    assert decided({"satellite-1": stopped("same")}, {"satellite-1": wanted("same")}, made) == [("start", "satellite-1", "")]
+    assert roll.printed([roll.Change("start", "satellite-1")]) == "  satellite-1   started\n"
+    assert decided({"satellite-1": stopped("old")}, {"satellite-1": wanted(cpuset="2-3")}, made) == [("renew", "satellite-1", "cpuset")]
+    larger = {"satellite-1": roll.Wanted(frozenset({"new"}), "id", sized(pool="1g")), "master": wanted("same")}
+    beside = {"satellite-1": stopped("old"), "master": container("same")}
+    assert decided(beside, larger, MADE) == [("renew", "satellite-1", "SATELLITE_BUFFER_POOL")]
+    others = {"satellite-1": wanted(cpuset="2-3"), "master": wanted("same")}
+    assert [each[0] for each in decided(beside, others, made)] == ["cores", "start"], "while others run"
+    moved = [("cores", "satellite-1", "cores 0-1 -> 2-3"), ("start", "satellite-1", "")]
+    assert decided({"satellite-1": stopped("same")}, {"satellite-1": wanted("same", cpuset="2-3")}, made) == moved
+    assert decided({"secrets": stopped("same")}, {"secrets": wanted("same")}, {}) == [], "it has done what it is there for"
+
+
 def test_what_somebody_has_started_of_another_profile_stays():
     assert roll.plan({"grafana": container()}, {}, {}, known=["grafana"]) == []
 
 
 def test_a_plan_without_changes_says_so():
     assert roll.printed([]) == "nothing changes\n"
+
+
+@pytest.fixture
+def compose(tmp_path, monkeypatch):
+    """compose(text): what Compose reads from now on."""
+    file = tmp_path / "compose.yml"
+    monkeypatch.setenv("COMPOSE_FILE", str(file))
+    monkeypatch.setenv("COMPOSE_PROJECT_NAME", "multimed-test-roll")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(roll, "ROOT", tmp_path)
+    return file.write_text
+
+
+def test_a_service_of_the_operators_that_is_only_built_is_one_like_others(compose):
+    compose("services: {theirs: {build: .}, job: {image: no-such-image-anywhere}}")
+    project, found = roll.read_wanted()
+    assert project == "multimed-test-roll" and {name: want.image for name, want in found.items()} == {"theirs": "", "job": ""}
+
+
+def test_what_compose_says_of_an_invalid_file_reaches_the_operator(compose, tmp_path):
+    compose("services: {theirs: {image: x, no_such_key: 1}}")
+    done = containers.run(os.path.join(containers.ROOT, "bin/roll"), "--plan", check=False)
+    assert done.returncode == 1 and "no_such_key" in done.stderr and "Traceback" not in done.stderr

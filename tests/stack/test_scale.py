@@ -264,3 +264,24 @@ def test_a_transaction_on_a_satellite_that_goes_ends_when_its_client_ends_it(sta
                 assert read() == first and not gone.done()
         gone.result()
     assert {server["name"] for server in stack.servers()} == {"master", *stack.satellites}
+
+
+def test_a_service_of_the_operators_that_never_ends_is_made_anew_and_not_waited_for(stack, table, up, tmp_path):
+    def declare(number):
+        image = containers.inspect("gate")["Config"]["Image"]
+        (tmp_path / "theirs.yml").write_text(
+            f"services: {{theirs: {{image: '{image}', entrypoint: [sleep, infinity], environment: {{N: '{number}'}}, network_mode: none}}}}"
+        )
+        return {"COMPOSE_FILE": f"{os.environ['COMPOSE_FILE']}:{tmp_path}/theirs.yml"}
+
+    assert "theirs        new" in up(**declare(1))
+    assert "theirs        made anew (N)" in up(**declare(2))
+    assert "theirs        removed" in up()
+
+
+def test_the_gate_is_started_again_and_nobody_else_is_made_anew(stack, table, up):
+    before = identities("master", "satellite-1")
+    containers.compose("stop", "gate")
+    said = up(MASTER_CPUS="1")
+    assert "master        cores" in said and "gate          started" in said
+    assert identities("master", "satellite-1") == before
