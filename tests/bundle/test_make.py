@@ -1,7 +1,12 @@
 """What `make` offers, and what it refuses."""
 
 import json
+import os
 import re
+import shutil
+import socket
+
+import pytest
 
 from support import compose as containers
 
@@ -51,3 +56,38 @@ def test_status_is_a_table_for_people_and_json_for_programs(stack):
 def test_status_of_a_gate_that_is_not_there_says_so():
     done = containers.run("make", "-s", "status", check=False, env={"STATUS_PORT": "1"})
     assert done.returncode != 0 and "does not answer on http://127.0.0.1:1 " in done.stderr
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """clone(*command, file=text…): what it says in a copy with these files, whose `bin/engine` only leaves the file touched; clone.path."""
+    for name in containers.run(
+        "git", "ls-files", "bin", "mysql-satellite", "mysql-master", "docker-compose.yml", ".env.example"
+    ).stdout.split():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(os.path.join(containers.ROOT, name), tmp_path / name)
+    (tmp_path / "bin/engine").write_text("#!/bin/sh\ntouch touched\nexit 3\n")
+
+    def run(*command, **files):
+        for name, text in files.items():
+            (tmp_path / name).write_text(text)
+        return containers.run("env", "-i", f"PATH={os.environ['PATH']}", "env", "-C", str(tmp_path), *command, check=False)
+
+    run.path = tmp_path
+    return run
+
+
+def test_up_names_every_mistake_before_it_touches_anything(clone):
+    done = clone("bin/up", **{"multimed.yml": "mashine: {}\nmaster: {memory: 1m}\n", ".env": "STATUS_PORT=x\nGATE_WAIT_MS=soon\n"})
+    assert done.returncode == 64
+    for each in ("mashine", "MASTER_MEMORY=1m is too small", "STATUS_PORT=x is not a port", "GATE_WAIT_MS=soon is not"):
+        assert each in done.stderr
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        front, gate = one.getsockname()[1], other.getsockname()[1]
+        env = f"COMPOSE_PROJECT_NAME=multimed-test-none\nFRONT_PORT={front}\nGATE_PORT={gate}\n"
+        done = clone("bin/up", **{"multimed.yml": "", ".env": env})
+    assert done.returncode == 1
+    for each in (f"GATE_PORT: 127.0.0.1:{gate} is in use", f"FRONT_PORT: 127.0.0.1:{front} is in use"):
+        assert each in done.stderr
+    assert not (clone.path / "touched").exists() and not (clone.path / "compose.layout.yml").exists()
+    assert clone("bin/up").returncode == 3 and (clone.path / "touched").exists(), "without mistakes it goes on"
