@@ -93,6 +93,8 @@ redeclare() {
     rm -r "$new"
     exit 64
   fi
+  # A link stays one.
+  file=$(realpath -m "$file")
   cat "$new/multimed.yml" > "$file.new" && mv "$file.new" "$file" && rm -r "$new"
   UP_IMAGES=keep "$root/bin/up"
 }

@@ -55,6 +55,14 @@ def test_scale_declares_the_number_and_touches_nothing_else(make, before, after)
     assert (status, text) == (0, after), said
 
 
+def test_a_file_that_is_a_link_stays_one(make, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/site.yml").write_text("# mine\n")
+    (tmp_path / "multimed.yml").symlink_to("elsewhere/site.yml")
+    assert make("scale", None, SATELLITES="3")[0] == 0
+    assert (tmp_path / "multimed.yml").is_symlink() and "count: 3" in (tmp_path / "elsewhere/site.yml").read_text()
+
+
 @pytest.mark.parametrize("command", ["scale", "resize"])
 def test_what_runs_beside_another_change_of_the_stack_changes_nothing(make, tmp_path, command):
     (tmp_path / ".state/layout").mkdir(parents=True)
