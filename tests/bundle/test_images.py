@@ -53,6 +53,22 @@ def test_every_image_is_built_and_noted_for_the_layout(images):
     assert lines(images.folder / ".state/images.env") == ["PROXYSQL=image"]
 
 
+@pytest.mark.parametrize(
+    "version,suits",
+    [("2.20.2", False), ("v2.24.3", False), ("1.29.2", False), ("2.24.4", True), ("v2.24.4-desktop.1", True), ("5.0.1", True)],
+)
+def test_a_compose_that_does_not_know_what_the_layout_says_does_not_do(images, version, suits):
+    images.docker.write_text(f'#!/bin/sh\n[ "$1" != compose ] || echo {version}\n')
+    # It would install one.
+    (images.docker.parent / "id").write_text("#!/bin/sh\necho 1000\n")
+    (images.docker.parent / "id").chmod(0o755)
+    done = containers.run(
+        str(images.folder / "bin/engine"), "up", check=False, env={"PATH": f"{images.docker.parent}:{os.environ['PATH']}"}
+    )
+    assert (done.returncode == 0) == suits, done.stderr
+    assert suits or "cannot install Compose v2 without root" in done.stderr
+
+
 def test_a_build_that_fails_ends_those_beside_it(images):
     done = images(FAILING="multimed/gtid-gate")
     assert done.returncode != 0
