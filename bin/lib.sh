@@ -99,6 +99,37 @@ redeclare() {
   UP_IMAGES=keep "$root/bin/up"
 }
 
+# image_inputs: a line for each of our images: a hash of the settings and sources that it is made of, its name, and who runs on it.
+image_inputs() (
+  cd "$root" || exit
+  hash_of MYSQL_IMAGE -- mysql-{master,satellite}/{Dockerfile,*.cnf,*.sh} bin/packages/mysql.Dockerfile
+  echo "mysql: master, satellites"
+  hash_of KAFKA_IMAGE -- bin/packages/kafka bin/packages/java.Dockerfile
+  echo "kafka: kafka"
+  hash_of JAVA_IMAGE MAVEN_IMAGE -- cdc-applier bin/packages/cdc-applier.Dockerfile bin/packages/java.Dockerfile
+  echo "cdc-applier: capture, appliers"
+  hash_of RUST_IMAGE DEBIAN_IMAGE GATE_FEATURES GATE_PROFILE -- gtid-gate bin/packages/gtid-gate.Dockerfile
+  echo "gtid-gate: gate-port, gate"
+  hash_of PROXYSQL_IMAGE PROXYSQL_BINARY -- proxysql bin/packages/proxysql.Dockerfile bin/packages/stage-proxysql
+  echo "proxysql: proxysql"
+)
+
+# hash_of SETTING... -- PATH...
+hash_of() {
+  local name settings=(MULTIMED_VERSION)
+  while [[ $1 != -- ]]; do settings+=("$1") && shift; done
+  {
+    for name in "${settings[@]}"; do printf '%s=%s\n' "$name" "${!name:-}"; done
+    { find "${@:2}" -name target -prune -o -type f -print0 2> /dev/null || true; } | sort -z | xargs -0r sha256sum
+  } | sha256sum | tr '-' ' ' | tr -d '\n'
+}
+
+# stale_images: those that bin/images has made of something else, with who runs on them; fails where it is not known.
+stale_images() {
+  [[ -e $state/images.inputs ]] || return 1
+  image_inputs | { grep -vxFf "$state/images.inputs" || true; } | sed 's/^[0-9a-f]* *//'
+}
+
 # setting NAME: its value; .env.example lists them.
 setting() (
   load_env

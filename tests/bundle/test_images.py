@@ -53,6 +53,24 @@ def test_every_image_is_built_and_noted_for_the_layout(images):
     assert lines(images.folder / ".state/images.env") == ["PROXYSQL=image"]
 
 
+def stale(images, **settings):
+    command = ("bash", "-euc", '. "$0/bin/lib.sh"; load_env; stale_images', str(images.folder))
+    done = containers.run(*command, check=False, env={"MULTIMED_VERSION": "test", "GATE_FEATURES": "", **settings})
+    return done.stdout.splitlines() if done.returncode == 0 else None
+
+
+def test_what_was_built_of_other_settings_or_sources_is_known_before_it_is_built_anew(images):
+    assert stale(images) is None
+    assert images().returncode == 0
+    assert stale(images) == []
+    assert stale(images, RUST_IMAGE="rust:next") == ["gtid-gate: gate-port, gate"]
+    (images.folder / "mysql-satellite/my.cnf").write_text("changed")
+    assert stale(images) == ["mysql: master, satellites"]
+    assert images().returncode == 0
+    (images.folder / "mysql-satellite/layout").write_text("no image has it")
+    assert stale(images) == []
+
+
 @pytest.mark.parametrize(
     "version,suits",
     [("2.20.2", False), ("v2.24.3", False), ("1.29.2", False), ("2.24.4", True), ("v2.24.4-desktop.1", True), ("5.0.1", True)],

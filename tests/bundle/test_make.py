@@ -91,3 +91,12 @@ def test_up_names_every_mistake_before_it_touches_anything(clone):
         assert each in done.stderr
     assert not (clone.path / "touched").exists() and not (clone.path / "compose.layout.yml").exists()
     assert clone("bin/up").returncode == 3 and (clone.path / "touched").exists(), "without mistakes it goes on"
+
+
+def test_plan_reads_an_override_that_make_up_has_not_seen_yet_and_says_what_it_does_not_know_of_images(clone):
+    own = "services: {theirs: {image: x}}"
+    done = clone("bin/plan", **{".env": "COMPOSE_PROJECT_NAME=multimed-test-none\n", "docker-compose.override.yml": own})
+    assert "  theirs        new\n" in done.stdout, done.stderr
+    assert "which of them are new, and who is made anew for that, is not known before" in done.stdout
+    assert "COMPOSE_FILE" not in (clone.path / ".env").read_text(), "it changes nothing"
+    assert "images:" not in clone("env", "UP_IMAGES=keep", "bin/plan").stdout
