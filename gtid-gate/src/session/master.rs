@@ -7,6 +7,7 @@ use super::fault::Fault;
 use super::parts::Session;
 use super::relay::{Answer, OnRefusal, RelayError};
 use super::seek::{is_ready, make_ready};
+use super::state::Tx;
 use super::turns::patiently;
 use super::work::Work;
 use crate::backend::Backend;
@@ -121,6 +122,9 @@ impl Session {
     /// Runs a command on the master and passes the answer on; `told`: what the answer lets the client know.
     pub(super) async fn on_master(&mut self, work: &mut Work, told: Told) -> Result<Answer, Fault> {
         let mut backend = self.take_master().await?;
+        if self.state.tx == Tx::None {
+            self.trace.sent(&backend.server);
+        }
         let running = backend.server.start_running(false, 0.0);
         let outcome = self.exchange(&mut backend, work, OnRefusal::Pass).await;
         drop(running);

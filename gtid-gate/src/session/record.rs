@@ -55,9 +55,10 @@ impl Session {
         let before = trace.last_read.take().filter(|_| goes_on);
         let position = trace.position.take();
         let position = position.or_else(|| before.and_then(|b| b.position));
-        let now = || server.position().filter(|_| alone);
+        // Of a read that began a read-write transaction nothing is said.
+        let sent = trace.before.take().filter(|_| alone);
         let read = LastRead {
-            position: position.or_else(now),
+            position: position.or(sent),
             server,
             incarnation,
             waited: trace.waited,

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 pub(super) struct LastRead {
     pub server: Arc<Server>,
     pub incarnation: Incarnation,
-    /// What the server was known to have when it was chosen: it had that, or more, when it answered. Nothing where a read-write
-    /// transaction may read an older snapshot.
+    /// What the server was known to have when it was chosen, or before the read was sent: it had that, or more, when it answered. Nothing
+    /// where a read-write transaction may read an older snapshot.
     pub position: Option<Arc<Position>>,
     /// Until a server was chosen that is fresh enough.
     pub waited: Duration,
@@ -34,6 +34,8 @@ pub(super) struct Trace {
     pub waited: Duration,
     /// What the server that an admission chose has.
     pub position: Option<Arc<Position>>,
+    /// Of a read on its own that no admission chose the server for: what that was known to have before it was sent there.
+    pub before: Option<Arc<Position>>,
     /// Who ran it, and as which incarnation.
     pub ran: Option<(Arc<Server>, Incarnation)>,
     pub failed: bool,
@@ -49,6 +51,7 @@ impl Default for Trace {
             why: Why::Unanswered,
             waited: Duration::ZERO,
             position: None,
+            before: None,
             ran: None,
             failed: false,
             last_read: None,
@@ -85,6 +88,14 @@ impl Trace {
     /// The satellite that was chosen refused it.
     pub fn refused(&mut self, position: Option<Arc<Position>>) {
         self.chosen(Why::Refused, Duration::ZERO, position);
+    }
+
+    /// A statement outside of transactions is about to be sent there. What the server has when it has answered may have come after the
+    /// statement's snapshot.
+    pub fn sent(&mut self, server: &Server) {
+        if self.is_read && self.position.is_none() {
+            self.before = server.position();
+        }
     }
 
     /// The client has the answer of this server.

@@ -2,10 +2,13 @@
 
 use super::streams::*;
 use crate::backend::COM_QUERY;
+use crate::gtid::GtidSet;
 use crate::protocol::capability::DEPRECATE_EOF;
 use crate::protocol::wire::{Reader, STATUS_AUTOCOMMIT, STATUS_IN_TRANS, STATUS_IN_TRANS_READONLY};
 use crate::session::execution::COM_STMT_PREPARE;
+use crate::test_support::one_row;
 use std::collections::BTreeMap;
+use tokio::io::AsyncWriteExt;
 
 const SYNTAX: u16 = 1064;
 
@@ -174,4 +177,57 @@ async fn explaining_changes_nothing_and_says_where_and_why() {
         .send(&text(COM_QUERY, &format!("EXPLAIN MULTIMED {error}")))
         .await;
     assert_eq!(code(&running.answer().await), 1231);
+}
+
+/// What SHOW MULTIMED LAST READ says in `Gtid_set` of a read on the master, which had `1-5` when it was sent there, and `1-9` when it
+/// answered. `status`: what the answer says of the transaction; `prepare`: what keeps the session there.
+async fn last_set(status: u8, prepare: impl FnOnce(&mut Session)) -> Option<String> {
+    let set = |last| GtidSet::parse(&format!("{SOURCE}:1-{last}")).unwrap();
+    let shared = shared(&[]);
+    let server = &shared.gate.servers.master;
+    publish_set(server, set(5));
+    let mut far = None;
+    let mut running = run(&shared, PIPE, |session| {
+        far = Some(master(&shared, session, PIPE));
+        prepare(session);
+    });
+    let mut far = far.unwrap();
+    running.answer().await;
+    running.send(&text(COM_QUERY, "SELECT a FROM t")).await;
+    tokio::time::timeout(WAIT, read_packet(&mut far))
+        .await
+        .expect("the read");
+    publish_set(server, set(9));
+    let mut answer = one_row(&["x"]);
+    let at = answer.len() - 4;
+    answer[at] = status;
+    far.write_all(&answer).await.unwrap();
+    rows(&mut running, false).await;
+    let (read, _) = ask(&mut running, "SHOW MULTIMED LAST READ").await;
+    assert_eq!(read[0][1].as_deref(), Some("master"));
+    read[0][7].clone()
+}
+
+const SOURCE: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+
+#[tokio::test]
+async fn the_last_read_on_the_master_claims_nothing_that_came_after_it_was_sent() {
+    let pinned = last_set(2, |session| session.state.sticky = Some("LOCK")).await;
+    assert_eq!(pinned, Some(format!("{SOURCE}:1-5")));
+    let ansi_quotes = last_set(2, |session| session.state.reads_differently = true).await;
+    assert_eq!(ansi_quotes, pinned);
+}
+
+#[tokio::test]
+async fn the_last_read_of_a_read_write_transaction_claims_nothing() {
+    let inside = last_set(3, |session| session.state.tx = Tx::OnMaster).await;
+    assert_eq!(inside, None);
+    let autocommit_off = last_set(1, |session| {
+        session.state.autocommit = false;
+        session.connections.master.as_mut().unwrap().autocommit = false;
+    });
+    let autocommit_off = autocommit_off.await;
+    assert_eq!(autocommit_off, None);
+    let ended_by_an_error = last_set(2, |session| session.state.tx = Tx::OnMaster).await;
+    assert_eq!(ended_by_an_error, None);
 }

@@ -138,11 +138,16 @@ pub(super) fn satellite_over(
 
 /// The server is there, with nothing.
 pub(super) fn publish(server: &Server) {
+    publish_set(server, GtidSet::default());
+}
+
+/// The server is there, with these transactions.
+pub(super) fn publish_set(server: &Server, executed: GtidSet) {
     server.publish(Arc::new(Position {
         incarnation: Arc::from(""),
         asked: Instant::now(),
         owned: GtidSet::default(),
-        executed: GtidSet::default(),
+        executed,
         as_of: None,
         backlog: Default::default(),
     }));
