@@ -291,6 +291,45 @@ proptest! {
     }
 }
 
+proptest! {
+    /// A name that WITH or a derived table gives with columns is no function; called anywhere it is.
+    #[test]
+    fn a_list_of_columns_hides_no_call(wide in prop_oneof![Just(""), Just(" "), Just("/**/"), Just("\n")], quoted in any::<bool>(), place in 0..CALLS.len()) {
+        let name = if quoted { "`f`" } else { "f" };
+        let fill = |text: &str| text.replace("%(", &format!("{name}{wide}(")).replace('%', name);
+        for query in LISTS {
+            let harmless = fill(&query.replace("CALL", "1"));
+            prop_assert_eq!(classify(&harmless), Class::Read, "{}", harmless);
+            let calling = fill(&query.replace("CALL", CALLS[place]));
+            prop_assert_ne!(classify(&calling), Class::Read, "{}", calling);
+        }
+    }
+
+    #[test]
+    fn a_call_where_no_list_of_columns_can_stand_is_no_read(before in words(), word in prop_oneof![
+        Just("SELECT"), Just("WHERE"), Just("AND"), Just("="), Just("UNION SELECT"), Just("a,"), Just("ON"), Just("IN ("),
+    ], after in words()) {
+        let text = format!("SELECT {before} {word} f (a) {after}");
+        prop_assert_ne!(classify(&text), Class::Read, "{}", text);
+    }
+}
+
+const LISTS: [&str; 5] = [
+    "WITH %(a) AS (SELECT CALL) SELECT a FROM %",
+    "WITH %(a) AS (SELECT 1) SELECT CALL FROM %",
+    "WITH RECURSIVE c AS (SELECT 1), %(a, b) AS (SELECT 1, 2) SELECT a, CALL FROM c, %",
+    "SELECT a FROM (SELECT CALL) AS %(a) WHERE CALL",
+    "SELECT a FROM t JOIN ((SELECT 1) UNION (SELECT 2)) %(a) ON CALL",
+];
+const CALLS: [&str; 6] = [
+    "%(a)",
+    "(1) + %(a)",
+    "%(1)",
+    "%(%.a)",
+    "(SELECT %(a))",
+    "1, %(a)",
+];
+
 fn words() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         Just("a"),

@@ -34,6 +34,9 @@ const COMMON_TABLES: [&str; 16] = [
     "views",
 ];
 
+/// In a longer statement no parenthesis is looked for again and again.
+const MOST_LOOKED_BACK: usize = 10_000;
+
 pub fn classify(tokens: Tokens) -> Shaped {
     parse::remembered(&tokens, || match screen(&tokens) {
         Err(class) => class,
@@ -70,6 +73,7 @@ fn token(tokens: &Tokens, at: usize) -> Result<(), Class> {
         Kind::Symbol(b':') if tokens.is_symbol(at + 1, b'=') => Err(Class::Pin("user variable")),
         Kind::Word if called => call(tokens, at),
         Kind::Word if !after_dot(tokens, at) => reserved_word(tokens, at),
+        Kind::Backtick if called && lists_columns(tokens, at) => Ok(()),
         Kind::Backtick | Kind::DoubleQuoted if called => Err(Class::Write("quoted function name")),
         Kind::Number if called => Err(Class::Write("number used as a function's name")),
         _ => Ok(()),
@@ -137,8 +141,64 @@ fn call(tokens: &Tokens, at: usize) -> Result<(), Class> {
             Err(Class::Write("stored function"))
         }
         _ if functions::is_harmless(name) => Ok(()),
+        _ if lists_columns(tokens, at) => reserved_word(tokens, at),
         _ => Err(Class::Write("function that is not known to be harmless")),
     }
+}
+
+/// `WITH c (a, b) AS (SELECT …`, `FROM (SELECT …) [AS] d (a, b)`: a name with its columns, where the grammar has no expression.
+fn lists_columns(tokens: &Tokens, at: usize) -> bool {
+    let is_column = |at: &usize| matches!(tokens.kind(*at), Some(Kind::Word | Kind::Backtick));
+    let mut end = at + 2;
+    while is_column(&end) && tokens.is_symbol(end + 1, b',') {
+        end += 2;
+    }
+    let are_columns = is_column(&end) && tokens.is_symbol(end + 1, b')');
+    are_columns && (is_of_with(tokens, at, end + 2) || is_of_subquery(tokens, at))
+}
+
+/// `end`: where its columns have ended.
+fn is_of_with(tokens: &Tokens, at: usize, end: usize) -> bool {
+    let before = |distance| at.wrapping_sub(distance);
+    let first = tokens.is(before(1), "with");
+    let recursive = tokens.is(before(1), "recursive") && tokens.is(before(2), "with");
+    let next = tokens.is_symbol(before(1), b',') && tokens.is_symbol(before(2), b')');
+    let defined = tokens.is(end, "as") && begins_query(tokens, end + 1);
+    defined && (first || recursive || next)
+}
+
+/// Right after a subquery, which stands where a table does.
+fn is_of_subquery(tokens: &Tokens, at: usize) -> bool {
+    let before = at.wrapping_sub(1);
+    let closed = before.wrapping_sub(usize::from(tokens.is(before, "as")));
+    let Some(opened) = opening(tokens, closed) else {
+        return false;
+    };
+    let before = opened.wrapping_sub(1);
+    let of_tables = tokens.is_any(before, &["from", "join", "straight_join", "lateral"])
+        || tokens.is_symbol(before, b',')
+        || tokens.is_symbol(before, b'(');
+    of_tables && begins_query(tokens, opened)
+}
+
+/// The parenthesis that is closed here.
+fn opening(tokens: &Tokens, closed: usize) -> Option<usize> {
+    let mut depth = 0;
+    if !tokens.is_symbol(closed, b')') || tokens.list.len() > MOST_LOOKED_BACK {
+        return None;
+    }
+    (0..=closed).rev().find(|at| {
+        depth += i64::from(tokens.is_symbol(*at, b')')) - i64::from(tokens.is_symbol(*at, b'('));
+        depth == 0
+    })
+}
+
+fn begins_query(tokens: &Tokens, mut at: usize) -> bool {
+    let opened = tokens.is_symbol(at, b'(');
+    while tokens.is_symbol(at, b'(') {
+        at += 1;
+    }
+    opened && tokens.is_any(at, &["select", "with", "table", "values"])
 }
 
 /// Without a table these follow the last statement's server; with one they would also read its data.
