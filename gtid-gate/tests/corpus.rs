@@ -2,7 +2,8 @@
 
 use gtid_gate::protocol::charset::Encoding;
 use gtid_gate::sql::{
-    ChoiceValue, Class, SetItem, classify, is_system_schema, understand, understand_bytes,
+    ChoiceValue, Class, Name, SetItem, classify, folded, is_system_schema, named_tables,
+    understand, understand_bytes,
 };
 use proptest::prelude::*;
 
@@ -161,6 +162,27 @@ fn a_lock_makes_any_query_a_write() {
             );
         }
     }
+}
+
+/// The one is for people, the other for freshness, where a table must not be missing.
+#[test]
+fn each_table_that_a_read_is_shown_with_is_among_those_it_waits_for() {
+    let (mut looked_at, corpus) = (0, corpus());
+    for case in &corpus {
+        let Some(names) = understand(&case.statement).names else {
+            continue;
+        };
+        for shown in named_tables(&case.statement) {
+            let (schema, table) = shown.split_once('.').unzip();
+            let name = Name {
+                schema: schema.map(|s| folded(s).into()),
+                table: folded(table.unwrap_or(&shown)).into(),
+            };
+            assert!(names.list.contains(&name), "line {}: {shown}", case.line);
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at >= 50, "{looked_at}");
 }
 
 fn class_in(charset: &str, sql: &[u8]) -> Class {
