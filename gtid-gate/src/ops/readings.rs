@@ -64,7 +64,7 @@ fn show(gauges: &GaugeVec, server: &str, value: Option<f64>) {
 fn verify(told: &Facts, metrics: &Metrics) {
     if let (Some(at), Some(status)) = (number(told, "at"), number(told, "status")) {
         set(&metrics.verified, at);
-        set(&metrics.verify_held, f64::from(u8::from(status == 0.0)));
+        set(&metrics.verify_status, status);
     }
 }
 
@@ -104,7 +104,7 @@ mod tests {
             folder.join("watched").exists(),
             "servers are asked for their facts"
         );
-        assert!(!shown("gtid_gate_server_data_bytes{") && !shown("gtid_gate_last_verify_held "));
+        assert!(!shown("gtid_gate_server_data_bytes{") && !shown("gtid_gate_last_verify_status "));
 
         let master = &shared.gate.servers.master;
         let facts = master.socket.as_ref().unwrap().with_extension("facts");
@@ -125,8 +125,14 @@ mod tests {
         );
         assert!(shown(&data) && !shown("gtid_gate_server_memory_limit_bytes{"));
         assert!(
-            shown("gtid_gate_last_verify_held 0")
+            shown("gtid_gate_last_verify_status 1")
                 && shown("gtid_gate_last_verify_timestamp_seconds 1700000000")
+        );
+        std::fs::write(&verified, "at=1700000001\nstatus=2\n").unwrap();
+        read(&shared);
+        assert!(
+            shown("gtid_gate_last_verify_status 2"),
+            "not proven is not wrong"
         );
 
         std::fs::write(&facts, format!("at={}\ndata=90\n", now - 3600)).unwrap();
