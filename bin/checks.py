@@ -374,9 +374,10 @@ def log(facts):
             "Kafka", "its port does not answer", "Satellites get transactions from capture alone, if at all: make logs SERVER=kafka"
         )
     yield from capture(facts)
-    kept, lag_ms = facts["log_retention_hours"] * 3600, worst_lag_ms(facts)
-    if lag_ms is None:
+    hours, lag_ms = facts["log_retention_hours"], worst_lag_ms(facts)
+    if hours is None or lag_ms is None:
         return
+    kept = hours * 3600
     said = f"{kept // 3600} h; the slowest satellite is {lag_ms / 1000:.1f} s behind"
     if lag_ms / 1000 > kept * (1 - LEAST_LEFT):
         yield wrong(

@@ -12,6 +12,7 @@ import concurrent.futures
 import contextlib
 import ctypes
 import dataclasses
+import http.client
 import json
 import os
 import pathlib
@@ -33,6 +34,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MYSQL = "mysql --defaults-file=/run/multimed/client.cnf --batch --skip-column-names"
 ASK_S, PLAN_S = 10, 60
 LOOK = {checks.OK: "✓", checks.WARNING: "!", checks.WRONG: "✗"}
+# By the service that listens there.
+PORTS = {"proxysql": "FRONT_PORT", "gate-port": "GATE_PORT", "gate": "STATUS_PORT"}
 COLOURS = {checks.OK: "32", checks.WARNING: "33", checks.WRONG: "31"}
 MASTER_QUERY = """
     SHOW GLOBAL VARIABLES WHERE Variable_name IN (%s);
@@ -263,8 +266,14 @@ def status_page(path):
     try:
         with urllib.request.urlopen(url, timeout=5) as answer:
             return answer.read().decode()
-    except (urllib.error.URLError, OSError, ValueError):
+    except (urllib.error.URLError, OSError, ValueError, http.client.HTTPException):
         return None
+
+
+def servers():
+    """As the gate lists them; nothing where somebody else answers."""
+    found = json.loads(status_page("/servers") or "null")
+    return found if isinstance(found, list) and all("role" in each for each in found) else None
 
 
 def certificate():
@@ -300,11 +309,24 @@ def passwords():
 # --- all --------------------------------------------------------------------------------------------------------------
 
 
+def numbers():
+    """({setting: number} of those that are asked for here, a line for each that is none or too large). make plan checks all settings."""
+    found, mistakes = {}, []
+    for name, default, most in (*((port, "", 65_535) for port in PORTS.values()), ("LOG_RETENTION_HOURS", "24", 24 * 3650)):
+        value = os.environ.get(name) or default
+        if re.fullmatch("[0-9]{1,9}", value) and 1 <= int(value) <= most:
+            found[name] = int(value)
+        else:
+            mistakes.append(f"{name}={value} is not a whole number from 1 to {most}")
+    return found, mistakes
+
+
 def gathered():
     facts = host() | engine()
-    facts["mistakes"] = [line for line in os.environ.get("SETTINGS_MISTAKES", "").splitlines() if line][-5:]
+    settings, mistakes = numbers()
+    facts["mistakes"] = [line for line in os.environ.get("SETTINGS_MISTAKES", "").splitlines() if line][-5:] + mistakes
     facts["layout"] = (ROOT / os.environ.get("LAYOUT_FILE", "compose.layout.yml")).exists()
-    facts["log_retention_hours"] = int(os.environ.get("LOG_RETENTION_HOURS") or 24)
+    facts["log_retention_hours"] = settings.get("LOG_RETENTION_HOURS")
     if not facts.get("engine"):
         return facts
     found = containers()
@@ -327,7 +349,7 @@ def gathered():
 def asked(names):
     """{fact: how to get it} of what runs; names: {service: container}."""
     questions = {
-        "servers": lambda: json.loads(status_page("/servers") or "null"),
+        "servers": servers,
         "metrics": lambda: parsed_metrics(status_page("/metrics") or ""),
         "certificate": certificate,
     }

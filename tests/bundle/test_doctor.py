@@ -1,8 +1,12 @@
 """What `make doctor` makes of what it finds: made-up machines, engines and stacks."""
 
+import concurrent.futures
+import contextlib
 import datetime
+import json
 import os
 import re
+import socket
 import subprocess
 import sys
 
@@ -249,3 +253,32 @@ def test_doctor_works_where_no_docker_is_installed(tmp_path):
     done = containers.run("bin/doctor", check=False, env={"PATH": str(tmp_path), "COMPOSE_PROJECT_NAME": "none"})
     assert done.returncode == 1
     assert "✗ engine:" in done.stdout and "make up installs and starts one" in done.stdout and "containers" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "name, value", [("LOG_RETENTION_HOURS", "24h"), ("LOG_RETENTION_HOURS", "0"), ("STATUS_PORT", "8080x"), ("GATE_PORT", "99999")]
+)
+def test_a_setting_that_is_no_number_is_a_finding_and_ends_nothing(name, value):
+    done = containers.run("bin/doctor", check=False, env={name: value, "COMPOSE_PROJECT_NAME": "none", "JSON": "1"})
+    said = [each["said"] for each in json.loads(done.stdout) if (each["name"], each["state"]) == ("settings", "wrong")]
+    assert len(said) == 1 and f"{name}={value} is not" in said[0], said
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+
+
+def test_a_status_page_of_somebody_else_or_at_no_address_is_as_none(monkeypatch):
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as listening:
+        monkeypatch.setenv("BIND_ADDRESS", "127.0.0.1")
+        monkeypatch.setenv("STATUS_PORT", str(listening.getsockname()[1]))
+        for said in (b"no HTTP\r\n", b'HTTP/1.0 200 OK\r\n\r\n{"status": "UP"}', b"HTTP/1.0 200 OK\r\n\r\n<html>"):
+            with concurrent.futures.ThreadPoolExecutor() as threads:
+                asked = threads.submit(doctor.answered, doctor.servers)
+                with listening.accept()[0] as connection:
+                    connection.recv(4096)
+                    connection.sendall(said)
+                assert asked.result() is None
+    monkeypatch.setenv("BIND_ADDRESS", "a b")
+    assert doctor.status_page("/metrics") is None
+
+
+def test_without_a_retention_that_is_a_number_nothing_is_said_of_it():
+    assert found(healthy(log_retention_hours=None)) == []
