@@ -37,6 +37,7 @@ MANY_TRANSACTIONS = 10_000
 LEAST_LEFT = 0.5
 OLD_PASSWORD_DAYS = 365
 CERTIFICATE_DAYS = 30
+VERIFY_DAYS = 30
 DAY = 86_400
 MIB = 1 << 20
 
@@ -260,6 +261,15 @@ def containers(facts):
         yield wrong("containers", f"not there: {', '.join(absent)}", "make up starts them")
     if not bad and not absent:
         yield ok("containers", f"{len(found)} run and are healthy")
+
+
+def taken_ports(facts):
+    """Of what does not run; of what runs, ours answer there."""
+    for name, address in facts.get("taken") or ():
+        hint = f"make up can't start what listens there: ss -ltnp says who has it; end that, or another {name} in .env"
+        yield wrong("ports", f"{name}: {address} is taken by somebody else", hint)
+    if facts.get("taken") == []:
+        yield ok("ports", "nobody else has one that the stack needs")
 
 
 def container(name, found):
@@ -519,7 +529,9 @@ def gate(facts):
 
 
 def certificate(left):
-    """left: seconds until it ends."""
+    """left: seconds until it ends; a text: why nobody can say."""
+    if isinstance(left, str):
+        return warning("TLS certificate", f"the gate's port gives none: {left}", "Clients with TLS can't connect: make logs SERVER=gate")
     days = int(left // DAY)
     hint = "Clients that verify it can't connect then: a new file for GATE_TLS_CERT_FILE, or restart the gate if it made its own"
     if left <= 0:
@@ -527,6 +539,28 @@ def certificate(left):
     if days < CERTIFICATE_DAYS:
         return warning("TLS certificate", f"it ends in {days} days", hint)
     return ok("TLS certificate", f"valid for {days} days")
+
+
+def verify(facts):
+    found = facts.get("verify")
+    if found is None:
+        return
+    prove = "make verify proves that the log has every transaction and each satellite every row, while clients go on"
+    if not found:
+        yield warning("last verify", "there was none", prove)
+        return
+    status, days = found["status"], int(found["age"] // DAY)
+    when = f"{days} days ago" if days else "within the last day"
+    if status == 1:
+        yield wrong(
+            "last verify", f"found something wrong, {when}", "docs/monitoring.md (VerifyFailed) says what to do; then make verify again"
+        )
+    elif status:
+        yield warning("last verify", f"could not prove everything, {when}", "A server was out of reach, or too busy: make verify again")
+    elif days > VERIFY_DAYS:
+        yield warning("last verify", f"every check held, {when}", f"That is long ago: {prove}")
+    else:
+        yield ok("last verify", f"every check held, {when}")
 
 
 def passwords(facts):
@@ -574,8 +608,8 @@ ONE_FACT = {
     disk: "disk",
 }
 ALWAYS = {"host": (*ONE_FACT, clock), "engine": (engine,), "layout": (layout,)}
-WITH_ENGINE = {"containers": (containers,)}
-WITH_STACK = {"master": (master,), "log": (log,), "satellites": (satellites,), "gate": (gate, passwords), "network": (network,)}
+WITH_ENGINE = {"containers": (containers, taken_ports)}
+WITH_STACK = {"master": (master,), "log": (log,), "satellites": (satellites,), "gate": (gate, verify, passwords), "network": (network,)}
 
 
 def findings(facts):

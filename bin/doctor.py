@@ -35,7 +35,13 @@ MYSQL = "mysql --defaults-file=/run/multimed/client.cnf --batch --skip-column-na
 ASK_S, PLAN_S = 10, 60
 LOOK = {checks.OK: "✓", checks.WARNING: "!", checks.WRONG: "✗"}
 # By the service that listens there.
-PORTS = {"proxysql": "FRONT_PORT", "gate-port": "GATE_PORT", "gate": "STATUS_PORT"}
+PORTS = {
+    "proxysql": "FRONT_PORT",
+    "gate-port": "GATE_PORT",
+    "gate": "STATUS_PORT",
+    "prometheus": "PROMETHEUS_PORT",
+    "grafana": "GRAFANA_PORT",
+}
 COLOURS = {checks.OK: "32", checks.WARNING: "33", checks.WRONG: "31"}
 MASTER_QUERY = """
     SHOW GLOBAL VARIABLES WHERE Variable_name IN (%s);
@@ -189,6 +195,16 @@ def ports(found):
             yield name, f"{os.environ['BIND_ADDRESS']}:{os.environ[setting]}"
 
 
+def taken(found, needed, settings):
+    """The ports of services that do not run, where somebody answers: not ours. needed: services; as bin/up looks."""
+    address = os.environ["BIND_ADDRESS"].strip("[]")
+    address = {"0.0.0.0": "localhost", "::": "localhost"}.get(address, address)
+    for service, name in PORTS.items():
+        if name in settings and service in needed and not (service in found and found[service]["State"]["Running"]):
+            with contextlib.suppress(OSError, ValueError), socket.create_connection((address, settings[name]), timeout=2):
+                yield name, f"{os.environ['BIND_ADDRESS']}:{settings[name]}"
+
+
 def plan():
     """(exit status, what would change). A status of None: it did not answer in time."""
     status, out, errors = run("bin/plan", seconds=PLAN_S)
@@ -277,7 +293,15 @@ def servers():
 
 
 def certificate():
-    """Seconds until the gate's ends; nothing where it offers none. Asked as clients do: greeting, request for TLS, handshake."""
+    """Seconds until the gate's ends, or why nobody can say."""
+    try:
+        return seconds_left()
+    except (OSError, ValueError, TypeError) as error:
+        return str(error)
+
+
+def seconds_left():
+    """Asked as clients do: greeting, request for TLS, handshake."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     with socket.create_connection((os.environ["BIND_ADDRESS"].strip("[]"), int(os.environ["GATE_PORT"])), timeout=5) as plain:
@@ -296,6 +320,15 @@ def end_of(der):
     return ssl.cert_time_to_seconds(time.strftime("%b %d %H:%M:%S %Y GMT", time.strptime(digits, "%Y%m%d%H%M%S")))
 
 
+def verified():
+    """What the last `make verify` ended with, and how many seconds ago; an empty one: there was none."""
+    try:
+        told = dict(line.split("=", 1) for line in text(ROOT / os.environ["LAYOUT_DIR"] / "gate/verify").splitlines())
+        return {"status": int(told["status"]), "age": time.time() - int(told["at"])}
+    except (OSError, ValueError, KeyError):
+        return {}
+
+
 def passwords():
     """Their age by their files; nobody reads them. Those of application users are not the stack's own."""
     directory = pathlib.Path(os.environ["SECRETS_DIR"])
@@ -312,7 +345,9 @@ def passwords():
 def numbers():
     """({setting: number} of those that are asked for here, a line for each that is none or too large). make plan checks all settings."""
     found, mistakes = {}, []
-    for name, default, most in (*((port, "", 65_535) for port in PORTS.values()), ("LOG_RETENTION_HOURS", "24", 24 * 3650)):
+    observed = "observability" in os.environ.get("COMPOSE_PROFILES", "").split(",")
+    ports = [port for service, port in PORTS.items() if observed or service not in ("prometheus", "grafana")]
+    for name, default, most in (*((port, "", 65_535) for port in ports), ("LOG_RETENTION_HOURS", "24", 24 * 3650)):
         value = os.environ.get(name) or default
         if re.fullmatch("[0-9]{1,9}", value) and 1 <= int(value) <= most:
             found[name] = int(value)
@@ -333,6 +368,8 @@ def gathered():
     facts["containers"] = {service: container(each) for service, each in found.items()}
     facts["services"] = services()
     facts["ports"] = list(ports(found))
+    facts["taken"] = list(taken(found, facts["services"] or PORTS, settings))
+    facts["verify"] = verified()
     questions = asked({service: each["Name"].lstrip("/") for service, each in found.items() if each["State"]["Running"]})
     if found and not facts["mistakes"]:
         questions["plan"] = plan

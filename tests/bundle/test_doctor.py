@@ -63,6 +63,8 @@ def healthy(**changes):
         "appliers": {"applier-1": True, "applier-2": True},
         "metrics": {"gtid_gate_table_stream_up": 1.0},
         "certificate": 300 * 86_400.0,
+        "verify": {"status": 0, "age": 3600.0},
+        "taken": [],
         "password_age": 86_400.0,
         "ports": [("gate", "127.0.0.1:8080"), ("gate-port", "127.0.0.1:6034"), ("gate", "[::1]:8080")],
     }
@@ -142,6 +144,13 @@ def test_nothing_is_wrong_with_a_healthy_stack():
     ("warning", "table stream", {"metrics__gtid_gate_table_stream_up": 0.0}),
     ("warning", "TLS certificate", {"certificate": 3 * 86_400}),
     ("wrong", "TLS certificate", {"certificate": -1}),
+    ("warning", "TLS certificate", {"certificate": "[SSL] handshake failure"}),
+    ("warning", "last verify", {"verify": {}}),
+    ("wrong", "last verify", {"verify__status": 1}),
+    ("warning", "last verify", {"verify__status": 2}),
+    ("warning", "last verify", {"verify__status": 137}),
+    ("warning", "last verify", {"verify__age": 31 * 86_400.0}),
+    ("wrong", "ports", {"taken": [("GATE_PORT", "127.0.0.1:6034")]}),
     ("warning", "passwords", {"rotating": True}),
     ("warning", "password files", {"password_age": 400 * 86_400}),
     ("warning", "published ports", {"ports": [("gate", "0.0.0.0:8080")]}),
@@ -282,3 +291,39 @@ def test_a_status_page_of_somebody_else_or_at_no_address_is_as_none(monkeypatch)
 
 def test_without_a_retention_that_is_a_number_nothing_is_said_of_it():
     assert found(healthy(log_retention_hours=None)) == []
+
+
+def test_what_make_verify_found_last_is_read_from_where_it_leaves_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("LAYOUT_DIR", str(tmp_path))
+    assert doctor.verified() == {}
+    (tmp_path / "gate").mkdir()
+    file = tmp_path / "gate/verify"
+    file.write_text("at=1700000000\nstatus=2\n")
+    assert doctor.verified()["status"] == 2 and doctor.verified()["age"] > 86_400
+    file.write_text("cut off")
+    assert doctor.verified() == {}
+
+
+def test_a_port_is_taken_where_somebody_answers_and_its_service_does_not_run(monkeypatch):
+    monkeypatch.setenv("BIND_ADDRESS", "127.0.0.1")
+    up, down = {"State": {"Running": True}}, {"State": {"Running": False}}
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as listening:
+        settings = {"GATE_PORT": listening.getsockname()[1]}
+        expected = [("GATE_PORT", f"127.0.0.1:{settings['GATE_PORT']}")]
+        assert list(doctor.taken({}, ["gate-port"], settings)) == list(doctor.taken({"gate-port": down}, ["gate-port"], settings)) == expected
+        assert list(doctor.taken({"gate-port": up}, ["gate-port"], settings)) == list(doctor.taken({}, ["gate"], settings)) == []
+    assert list(doctor.taken({}, ["gate-port"], settings)) == []
+
+
+def test_a_port_without_tls_says_why_there_is_no_certificate(monkeypatch):
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as listening:
+        monkeypatch.setenv("BIND_ADDRESS", "127.0.0.1")
+        monkeypatch.setenv("GATE_PORT", str(listening.getsockname()[1]))
+        with concurrent.futures.ThreadPoolExecutor() as threads:
+            asked = threads.submit(doctor.certificate)
+            with listening.accept()[0] as connection:
+                connection.sendall(b"greeting")
+                connection.recv(4096)
+                connection.sendall(b"no TLS here")
+            assert re.search("(?i)ssl|version", asked.result())
+    assert "refused" in doctor.certificate()

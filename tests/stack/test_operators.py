@@ -25,7 +25,7 @@ def test_doctor_finds_nothing_wrong_on_a_healthy_stack(stack):
     of_the_stack = {name: each["state"] for name, each in found.items() if each["group"] in ("master", "log", "satellites")}
     assert set(of_the_stack.values()) == {"ok"}, of_the_stack
     assert {"capture", "Kafka", "accounts", "satellite-1", "satellite-2 tmpfs", "satellite-2 memory"} <= of_the_stack.keys()
-    assert found["TLS certificate"]["state"] == "ok"
+    assert found["TLS certificate"]["state"] == found["ports"]["state"] == "ok" and "last verify" in found
 
 
 @pytest.mark.fault
