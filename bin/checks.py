@@ -10,7 +10,25 @@ from dataclasses import dataclass
 
 OK, WARNING, WRONG = "ok", "warning", "wrong"
 # What all tests have run with, as docs/limits.md says.
-TESTED = {"MySQL": ("9.7.4",), "Docker": ("20.10",), "Compose": ("2.26",)}
+TESTED = {
+    "MySQL": ("9.7.4",),
+    "Docker": ("20.10",),
+    "Compose": ("2.26",),
+    "Kafka": ("4.3.1",),
+    "Java": ("21",),
+    "ProxySQL": ("2.7.1",),
+}
+# And in which images; none of a registry has run (docs/limits.md).
+TESTED_IMAGES = {
+    "master": "MySQL 9.7.4 of Debian's packages",
+    "satellite": "MySQL 9.7.4 of Debian's packages",
+    "kafka": "Kafka 4.3.1 of Maven's packages",
+    "capture": "Java 21 of Debian's packages",
+    "applier": "Java 21 of Debian's packages",
+    "proxysql": "ProxySQL 2.7.1, built from source",
+    "prometheus": "Prometheus of Debian's packages",
+    "grafana": "no Grafana at all: only its dashboard's queries were asked",
+}
 # What capture refuses to do without (Master.requireSettings), and what the master's my.cnf says beside it.
 REPLICATION = {
     "log_bin": "1",
@@ -261,6 +279,26 @@ def containers(facts):
         yield wrong("containers", f"not there: {', '.join(absent)}", "make up starts them")
     if not bad and not absent:
         yield ok("containers", f"{len(found)} run and are healthy")
+
+
+def images(facts):
+    """Those that we have not built ourselves, or that ours are built on; each is named once."""
+    strange = {}
+    for service, base in sorted((facts.get("images") or {}).items()):
+        kind = re.sub(r"-\d+$", "", service)
+        if kind in TESTED_IMAGES and not re.search(r"(^|/)multimed/", base):
+            strange.setdefault(base, kind)
+    for base, kind in strange.items():
+        yield warning(
+            "image",
+            f"{base} was never run by this project's tests; they ran with {TESTED_IMAGES[kind]}",
+            "What differs in it was read, if at all (docs/limits.md): try with it what you need before you rely on it",
+        )
+    if facts.get("images") and not strange:
+        yield ok("images", "as tests have run them")
+    for what, found in sorted((facts.get("versions") or {}).items()):
+        if found:
+            yield version(what, found)
 
 
 def taken_ports(facts):
@@ -608,7 +646,7 @@ ONE_FACT = {
     disk: "disk",
 }
 ALWAYS = {"host": (*ONE_FACT, clock), "engine": (engine,), "layout": (layout,)}
-WITH_ENGINE = {"containers": (containers, taken_ports)}
+WITH_ENGINE = {"containers": (containers, images, taken_ports)}
 WITH_STACK = {"master": (master,), "log": (log,), "satellites": (satellites,), "gate": (gate, verify, passwords), "network": (network,)}
 
 

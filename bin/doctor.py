@@ -51,6 +51,12 @@ MASTER_QUERY = """
       JOIN performance_schema.replication_applier_status a USING (CHANNEL_NAME) WHERE CHANNEL_NAME = 'adopt';
     SELECT 'privilege', GRANTEE, PRIVILEGE_TYPE FROM information_schema.USER_PRIVILEGES WHERE GRANTEE LIKE "'multimed\\_%%";
 """
+# What says which version runs, by service.
+VERSIONS = {
+    "kafka": ("Kafka", r"ls /opt/kafka/lib /opt/kafka/libs 2> /dev/null | sed -nE 's/^kafka-clients-([0-9.]+)\.jar$/\1/p'"),
+    "capture": ("Java", r"""java -version 2>&1 | sed -nE '1s/.*"([0-9.]+).*/\1/p'"""),
+    "proxysql": ("ProxySQL", r"proxysql --version | sed -nE '1s/^ProxySQL version ([0-9.]+).*/\1/p'"),
+}
 # Of control groups v2 or v1: the limit, what is used, and what of that the kernel gives up at once.
 ROOM = """
     df -B1 --output=fstype,size,used /var/lib/mysql | tail -n 1
@@ -178,6 +184,11 @@ def container(inspected):
         "restarts": inspected["RestartCount"],
         "ends": inspected["HostConfig"]["RestartPolicy"]["Name"] in ("", "no"),
     }
+
+
+def image(inspected):
+    """What one of ours is built on, as its Dockerfile says; another as it is called."""
+    return inspected["Config"]["Labels"].get("multimed.base") or inspected["Config"]["Image"]
 
 
 def services():
@@ -366,6 +377,7 @@ def gathered():
         return facts
     found = containers()
     facts["containers"] = {service: container(each) for service, each in found.items()}
+    facts["images"] = {service: image(each) for service, each in found.items()}
     facts["services"] = services()
     facts["ports"] = list(ports(found))
     facts["taken"] = list(taken(found, facts["services"] or PORTS, settings))
@@ -398,6 +410,9 @@ def asked(names):
     for service, fact, ask in (("master", "master", master), ("capture", "capture", capture)):
         if service in names:
             questions[fact] = lambda ask=ask, name=names[service]: ask(name)
+    for service in VERSIONS.keys() & names.keys():
+        what, command = VERSIONS[service]
+        questions["versions", what] = lambda name=names[service], command=command: within(name, command).strip()
     if "kafka" in names:
         questions["kafka"] = lambda: within(names["kafka"], "exec 3<> /dev/tcp/localhost/9092") is not None
     return questions

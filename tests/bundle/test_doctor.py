@@ -65,6 +65,12 @@ def healthy(**changes):
         "certificate": 300 * 86_400.0,
         "verify": {"status": 0, "age": 3600.0},
         "taken": [],
+        "images": {
+            "master": "multimed/mysql-base:packages",
+            "satellite-1": "r.example/multimed/mysql-base:1",
+            "gate": "multimed/gtid-gate:1",
+        },
+        "versions": {"Kafka": "4.3.1", "Java": "21.0.5", "ProxySQL": None},
         "password_age": 86_400.0,
         "ports": [("gate", "127.0.0.1:8080"), ("gate-port", "127.0.0.1:6034"), ("gate", "[::1]:8080")],
     }
@@ -150,6 +156,13 @@ def test_nothing_is_wrong_with_a_healthy_stack():
     ("warning", "last verify", {"verify__status": 2}),
     ("warning", "last verify", {"verify__status": 137}),
     ("warning", "last verify", {"verify__age": 31 * 86_400.0}),
+    ("warning", "image", {"images__master": "mysql:8.4.7"}),
+    ("warning", "image", {"images__kafka": "docker.io/apache/kafka:4.3.1"}),
+    ("warning", "image", {"images__applier-2": "eclipse-temurin:21-jre-noble"}),
+    ("warning", "image", {"images__grafana": "grafana/grafana:12.1.1"}),
+    ("warning", "Kafka version", {"versions__Kafka": "3.9.0"}),
+    ("warning", "Java version", {"versions__Java": "25"}),
+    ("warning", "ProxySQL version", {"versions__ProxySQL": "2.7.3"}),
     ("wrong", "ports", {"taken": [("GATE_PORT", "127.0.0.1:6034")]}),
     ("warning", "passwords", {"rotating": True}),
     ("warning", "password files", {"password_age": 400 * 86_400}),
@@ -210,7 +223,7 @@ def test_tested_versions_are_those_that_the_documentation_names():
     with open(os.path.join(containers.ROOT, "docs/limits.md")) as file:
         page = file.read()
     for what, versions in checks.TESTED.items():
-        row = "Docker" if what == "Compose" else what
+        row = {"Compose": "Docker", "Java": "Kafka"}.get(what, what)
         line = next(line for line in page.splitlines() if line.startswith(f"| {row} |"))
         assert all(each in line for each in versions), line
 
@@ -327,3 +340,22 @@ def test_a_port_without_tls_says_why_there_is_no_certificate(monkeypatch):
                 connection.sendall(b"no TLS here")
             assert re.search("(?i)ssl|version", asked.result())
     assert "refused" in doctor.certificate()
+
+
+def test_an_image_is_named_once_with_what_tests_ran_with():
+    facts = healthy(images={"master": "mysql:8.4.7", "satellite-1": "mysql:8.4.7", "satellite-2": "mysql:8.4.7", "extra": "redis:8"})
+    said = [each.said for each in checks.findings(facts) if each.name == "image"]
+    assert len(said) == 1 and "mysql:8.4.7 was never run" in said[0] and "MySQL 9.7.4 of Debian's packages" in said[0]
+
+
+def test_of_our_own_image_what_it_is_built_on_counts():
+    config = {"Image": "multimed/mysql-master:1", "Labels": {"multimed.base": "mysql:8.4.7"}}
+    assert doctor.image({"Config": config}) == "mysql:8.4.7"
+    assert doctor.image({"Config": config | {"Labels": {}}}) == "multimed/mysql-master:1"
+
+
+@pytest.mark.parametrize("file, argument", [("mysql-master", "MYSQL"), ("mysql-satellite", "MYSQL"), ("proxysql", "PROXYSQL"), ("cdc-applier", "JAVA")])
+def test_an_image_of_ours_says_what_it_is_built_on(file, argument):
+    with open(os.path.join(containers.ROOT, file, "Dockerfile")) as dockerfile:
+        last = dockerfile.read().split("\nFROM ")[-1]
+    assert last.startswith(f"${{{argument}_IMAGE}}\n") and f"ARG {argument}_IMAGE\nLABEL multimed.base=${argument}_IMAGE\n" in last
