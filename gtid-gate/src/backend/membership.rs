@@ -101,6 +101,8 @@ impl Servers {
                 .with_label_values(&label)
                 .set(i64::from(position.is_some()));
             let load = server.load();
+            // From 0 on: a rise from nothing to one is none for Prometheus.
+            metrics.server_restarts.with_label_values(&label);
             metrics
                 .server_running
                 .with_label_values(&label)

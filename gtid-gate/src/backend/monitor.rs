@@ -92,6 +92,10 @@ impl Monitor {
     pub fn publish(&self, position: Arc<Position>) {
         if self.down.swap(false, Ordering::Relaxed) || self.server.position().is_none() {
             tracing::info!(server = %self.server.name, incarnation = %position.incarnation, "server up");
+            if self.server.is_another(&position.incarnation) {
+                let restarts = &self.metrics.server_restarts;
+                restarts.with_label_values(&[&self.server.name]).inc();
+            }
         }
         self.server.publish(position);
     }
@@ -136,4 +140,48 @@ async fn ask(backend: &mut Backend, sql: &str, first: usize) -> Result<Position,
         as_of: None,
         backlog: None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::shared;
+
+    #[tokio::test]
+    async fn a_restart_is_counted_once_and_neither_the_first_life_nor_a_lost_connection_is_one() {
+        let shared = shared(&[]);
+        let server = shared.gate.servers.satellites()[0].clone();
+        let monitor = Monitor::new(server.clone(), &shared.config, shared.metrics.clone());
+        let seen = |incarnation: &str| {
+            monitor.publish(Arc::new(Position {
+                incarnation: incarnation.into(),
+                asked: Instant::now(),
+                owned: GtidSet::new(),
+                executed: GtidSet::new(),
+                as_of: None,
+                backlog: None,
+            }));
+        };
+        let lost = || monitor.lost(&BackendError::Lost("gone".into()));
+        let shown = |count: u64| {
+            shared.gate.servers.show(&shared.metrics);
+            let line = format!(
+                "gtid_gate_server_restarts_total{{server=\"{}\"}} {count}\n",
+                server.name
+            );
+            shared.metrics.text().unwrap().contains(&line)
+        };
+        assert!(shown(0));
+        seen("boot-1");
+        lost();
+        seen("boot-1");
+        assert!(shown(0));
+        lost();
+        seen("boot-2");
+        seen("boot-2");
+        assert!(shown(1));
+        shared.metrics.forget_server(&server.name);
+        let label = format!("restarts_total{{server=\"{}\"}}", server.name);
+        assert!(!shared.metrics.text().unwrap().contains(&label));
+    }
 }

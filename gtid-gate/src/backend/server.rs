@@ -67,6 +67,8 @@ pub struct Server<C: Pooled> {
     /// Where the server's Unix socket would be, if it is on this host.
     pub socket: Option<PathBuf>,
     position: Mutex<Option<Arc<Position>>>,
+    /// Outlives its position.
+    last_incarnation: Mutex<Option<Incarnation>>,
     version: Mutex<String>,
     capabilities: AtomicU32,
     waiters: Mutex<Vec<Arc<Waiter>>>,
@@ -126,6 +128,7 @@ impl<C: Pooled> Server<C> {
             statement_times: StatementTimes::default(),
             socket: None,
             position: Mutex::new(None),
+            last_incarnation: Mutex::new(None),
             version: Mutex::new(UNKNOWN_VERSION.to_owned()),
             capabilities: AtomicU32::new(u32::MAX),
             waiters: Mutex::new(Vec::new()),
@@ -155,6 +158,12 @@ impl<C: Pooled> Server<C> {
     /// Its position is known.
     pub fn is_live(&self) -> bool {
         lock(&self.position).is_some()
+    }
+
+    /// Remembers it; whether the one before was another. The first one that is seen is not.
+    pub fn is_another(&self, incarnation: &Incarnation) -> bool {
+        let before = lock(&self.last_incarnation).replace(incarnation.clone());
+        before.is_some_and(|before| before != *incarnation)
     }
 
     /// The version that the server gave last.

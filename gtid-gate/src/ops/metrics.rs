@@ -36,6 +36,7 @@ pub struct Metrics {
     pub errors: IntCounterVec,
     pub master_questions: IntCounter,
     pub server_up: IntGaugeVec,
+    pub server_restarts: IntCounterVec,
     pub server_running: IntGaugeVec,
     pub server_limit: IntGaugeVec,
     pub server_queued: IntGaugeVec,
@@ -248,6 +249,7 @@ impl Metrics {
             errors: m.counters("gtid_gate_errors_total", "Errors made by the gate itself, by kind", "kind")?,
             master_questions: m.counter("gtid_gate_master_questions_total", "Questions to the master for its GTID sets")?,
             server_up: m.gauges("gtid_gate_server_up", "1 while the server answers and may be used")?,
+            server_restarts: m.counters("gtid_gate_server_restarts_total", "How often the server came back as another mysqld; a satellite has cloned itself for each", "server")?,
             server_running: m.gauges("gtid_gate_server_running", "Statements running on the server through the gate")?,
             server_limit: m.gauges("gtid_gate_server_limit", "Statements that may run on the server at once through the gate: the number set, or the one found")?,
             server_queued: m.gauges("gtid_gate_server_queued", "Statements that wait for their turn on the server")?,
@@ -319,6 +321,7 @@ impl Metrics {
         for gauge in reals {
             let _ = gauge.remove_label_values(&[name]);
         }
+        let _ = self.server_restarts.remove_label_values(&[name]);
     }
 
     pub fn text(&self) -> Result<String, prometheus::Error> {
