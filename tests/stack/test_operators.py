@@ -71,6 +71,26 @@ def test_sql_goes_through_the_gate_as_an_account_of_make_user_and_leaves_no_pass
     assert wrong.returncode != 0 and all(each in wrong.stderr for each in ("nobody_here", "DB=a-b", "NAME is for the gate"))
 
 
+def test_sql_goes_through_the_gate_as_an_account_that_an_old_server_named_and_says_what_to_do_without_its_password(stack):
+    def sql(name):
+        return containers.run("bin/sql", input="SELECT USER()", check=False, env={"NAME": name})
+
+    name = "web-app.old$1"
+    stack.sql("master", f"CREATE USER '{name}'@'%' IDENTIFIED BY 'known to others'")
+    file = stack.secrets / "proxysql/users" / name
+    try:
+        without = sql(name)
+        assert without.returncode == 64 and f"NAME={name}" in without.stderr and f"--user='{name}' --password" in without.stderr
+        file.write_text("known to others\n")
+        assert sql(name).stdout.splitlines()[1].startswith(f"{name}@")
+    finally:
+        file.unlink(missing_ok=True)
+        stack.sql("master", f"DROP USER '{name}'@'%'")
+    for name in ("../app", ".app", "-app", "a/b"):
+        refused = sql(name)
+        assert refused.returncode == 64 and f"NAME={name} is not a name" in refused.stderr
+
+
 def test_sql_has_a_terminal_where_there_is_one(stack):
     shown = containers.run("script", "-qec", "make -s sql", "/dev/null", input="SELECT 40 + 2;\nexit\n").stdout
     assert "mysql>" in shown and "42" in shown
@@ -90,6 +110,13 @@ def test_logs_are_one_in_the_order_of_time(stack):
     times = [line.split()[1] for line in lines]
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z", time) for time in times)
     assert times == sorted(times) and "\033" not in "".join(lines)
+
+
+def test_logs_of_what_has_no_container_are_an_error(stack):
+    done = containers.run("bin/logs", check=False, env={"SERVER": "prometheus", "COMPOSE_PROFILES": "observability"})
+    assert done.returncode == 1 and "no container of prometheus is here" in done.stderr and "make up" in done.stderr
+    done = containers.run("bin/logs", check=False, env={"COMPOSE_PROJECT_NAME": "none"})
+    assert done.returncode == 1 and "no container of this stack is here" in done.stderr
 
 
 def test_logs_have_colours_on_a_terminal_only_and_not_where_none_are_wanted(stack):
