@@ -143,3 +143,54 @@ def test_what_comes_from_outside_is_text_on_the_page(stack):
         assert "<img src=x" in browser.run("document.getElementById('statements').innerText")
         refused = browser.run("(() => { try { document.body.innerHTML = '<b>'; return false; } catch { return true; } })()")
         assert refused and browser.run("document.title") != "taken"
+
+
+def test_a_page_without_satellites_says_so_and_is_not_green(stack):
+    with Browser() as browser:
+        browser.open(stack.status_url, 1280)
+        wait_for(lambda: browser.run(SERVERS), 20, "the servers on the page")
+        verdict, kind, worries = browser.run(
+            """(() => {
+                const only = { ...shown, servers: shown.servers.filter(isMaster) };
+                showVerdict(only); drawPath(only); showTiles(only); showServers(only);
+                return [by("verdict").textContent, by("verdict").className, by("worries").innerText];
+            })()"""
+        )
+    assert "no satellite" in verdict and "well" not in verdict and "good" not in kind
+    assert "all reads run on the master" in worries
+
+
+def test_a_transaction_that_is_open_is_shown_at_its_server(stack, table):
+    opened = "[...document.querySelectorAll('#servers td[data-label=Open]')].map(cell => cell.innerText)"
+    with Browser() as browser, contextlib.closing(stack.gate_connect()) as connection, connection.cursor() as cursor:
+        browser.open(stack.status_url, 1280)
+        cursor.execute("START TRANSACTION READ ONLY")
+        cursor.execute(f"SELECT COUNT(*) FROM {table}")
+        cursor.fetchall()
+        wait_for(lambda: "1" in browser.run(opened), 20, "a server with something open")
+        cursor.execute("COMMIT")
+        wait_for(lambda: set(browser.run(opened)) == {"0"}, 20, "nothing open any more")
+
+
+def test_the_first_paint_is_measured_by_the_browser_itself(stack):
+    """The figure is printed, not judged: docs/monitoring.md has it."""
+    painted = "performance.getEntriesByName('first-contentful-paint').map(entry => entry.startTime)[0]"
+    with Browser() as browser:
+        browser.open(stack.status_url, 1280)
+        took = wait_for(lambda: browser.run(painted), 20, "something painted")
+        wait_for(lambda: len(browser.run(SERVERS)) == 3, 20, "the servers on the page")
+        print(f"first contentful paint after {took:.0f} ms, servers after {browser.run('performance.now()'):.0f} ms at most")
+
+
+def test_five_viewers_get_the_same_snapshots(stack):
+    """Made once, for all: that is why more viewers cost next to nothing."""
+    with contextlib.ExitStack() as streams:
+        viewers = [snapshots(streams.enter_context(asked(stack, "/events"))) for _ in range(5)]
+        seen = [[] for _ in viewers]
+
+        def common():
+            for mine, viewer in zip(seen, viewers, strict=True):
+                mine.append(json.dumps(next(viewer)))
+            return len(set.intersection(*map(set, seen))) >= 3
+
+        wait_for(common, 20, "three snapshots that all five have seen")

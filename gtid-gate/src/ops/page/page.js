@@ -125,6 +125,7 @@ function remember(key, value) {
 
 function worries(snapshot) {
   const found = [], say = (text, kind) => found.push({ text, kind: kind || "warn" });
+  if (snapshot.servers.every(isMaster)) say("There is no satellite: all reads run on the master.");
   for (const server of snapshot.servers) {
     if (server.state === "down") say(isMaster(server) ? "The master does not answer: nothing can be written." : `${server.name} is down: it gets no reads until it has cloned itself.`, "bad");
     if (server.state !== "down" && !isMaster(server) && lagKind(server.lag_ms)) say(`${server.name} is ${millis(server.lag_ms)} behind the master.`, lagKind(server.lag_ms));
@@ -148,7 +149,7 @@ function showVerdict(snapshot) {
   const up = satellites.filter(s => s.state === "up").length, bad = found.some(w => w.kind === "bad");
   const verdict = by("verdict");
   verdict.className = "pill " + (bad ? "bad" : found.length ? "warn" : "good");
-  verdict.textContent = up === satellites.length && !found.length ? `all well: ${up} of ${up} satellites serve` : `${up} of ${satellites.length} satellites serve`;
+  verdict.textContent = !satellites.length ? "no satellite: reads run on the master" : up === satellites.length && !found.length ? `all well: ${up} of ${up} satellites serve` : `${up} of ${satellites.length} satellites serve`;
   document.title = (found.length ? "(" + found.length + ") " : "") + "Multimed";
   const list = by("worries");
   list.hidden = !found.length;
@@ -270,6 +271,7 @@ function showServers(snapshot) {
     ["Reads/s", s => [rate(r("reads." + s.name)), spark("reads." + s.name)]],
     has(s => known(s.p50_ms)) && ["p50 / p99", s => [millis(s.p50_ms), sub(millis(s.p99_ms))]],
     ["Running", s => [number(s.load), sub(`of ${number(s.limits.running)}${s.limits.auto ? ", found" : ""}`)]],
+    ["Open", s => [number(s.open)]],
     ["Queued", s => [el("span", { class: s.queued ? "warn" : "" }, number(s.queued)), s.heavy ? sub(s.heavy + " heavy") : null]],
     ["Connections", s => [number(s.sessions), s.mysql ? sub(number(s.mysql.threads_connected) + " in all") : null]],
     ["Lag", s => isMaster(s) || s.state === "down" ? [NONE] : [el("span", { class: lagKind(s.lag_ms) }, millis(s.lag_ms)), known(s.lag_transactions) ? sub(number(s.lag_transactions) + " trans.") : null]],
