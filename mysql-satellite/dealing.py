@@ -6,8 +6,7 @@ usage: dealing.py SATELLITES < MACHINE
 In:  the cores that may be dealt as `lscpu -p=CPU,CORE,SOCKET,NODE,CACHE` prints them; in the environment MASTER_CPUS, LOG_CPUS,
      GATE_CPUS and SATELLITE_n_CPUS, of which those that are not empty are the operator's own and are left alone; and the mix, under the
      names that multimed.schema.json has for it.
-Out: a line NAME=cores for each of these that was empty, like SATELLITE_1_CPUS=0-3,64-67, and for every one, where the machine has
-     several nodes, a line NAME_NODES=0-1. All cores are dealt.
+Out: a line NAME=cores for each of these that was empty, like SATELLITE_1_CPUS=0-3,64-67. All cores are dealt.
 Must never: put a satellite or the master on two NUMA nodes, or a satellite on two L3 caches if it would fit into one; separate the
 two threads of a core as long as there is a core for each server; give a core to two servers unless there are fewer cores than servers.
 
@@ -224,13 +223,8 @@ def main():
     cores, satellites = read_machine(sys.stdin), int(sys.argv[1])
     names = ["MASTER_CPUS", "LOG_CPUS", "GATE_CPUS", *(f"SATELLITE_{number}_CPUS" for number in range(1, satellites + 1))]
     own = {name: expanded(os.environ[name]) for name in names if os.environ.get(name)}
-    dealt = deal(cores, satellites, own, Mix.of(os.environ))
-    node_of = {cpu: core.node for core in cores for cpu in core.cpus}
-    for name in names:
-        if name in dealt:
-            print(f"{name}={joined(dealt[name])}")
-        if len(nodes(cores)) > 1:
-            print(f"{name}_NODES={joined({node_of[cpu] for cpu in dealt.get(name) or own[name] if cpu in node_of})}")
+    for name, cpus in deal(cores, satellites, own, Mix.of(os.environ)).items():
+        print(f"{name}={joined(cpus)}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws the machine: node by node, who runs on which core, with what memory, and what is free.
 
-usage: picture.py SATELLITES < MACHINE          the picture
+usage: picture.py SATELLITES < MACHINE          a line for each server: its cores, and who shares some of them; then the picture
        picture.py --nodes SATELLITES < MACHINE  lines SERVER=node: whose memory is to come from one node alone
        picture.py --json SATELLITES < MACHINE   the same picture for the status page
 
@@ -36,6 +36,7 @@ def main():
     if sys.argv[1] == "--json":
         print(json.dumps(told(cores, servers, memory, dealt), separators=(",", ":")))
         return
+    print(table(servers, cores), end="")
     print(drawn(cores, servers, memory, dealt), end="")
 
 
@@ -110,6 +111,17 @@ def told(cores, servers, memory, dealt):
             for node in dealing.nodes(cores)
         ],
     }
+
+
+def table(servers, cores):
+    """Who has which cores, on a machine with several nodes of which node, and with whom."""
+    at, several = homes(servers, cores), len(dealing.nodes(cores)) > 1
+    lines = []
+    for name, (_, cpus, _) in servers.items():
+        others = ", ".join(other for other, (_, theirs, _) in servers.items() if other != name and cpus & theirs)
+        node = f"node {dealing.joined(at[name])} " if several else ""
+        lines.append(f"  {name:<16} cores {dealing.joined(cpus):<12} {node}{f'shared with {others}' if others else ''}".rstrip())
+    return "\n".join(lines) + "\n"
 
 
 def drawn(cores, servers, memory, dealt):

@@ -184,6 +184,20 @@ def test_more_memory_than_the_machine_has_is_refused(layout):
     assert "MiB" in err and "SATELLITES" in err
 
 
+def test_a_larger_machine_costs_no_more_processes(layout, tmp_path):
+    """The layout of 1 024 threads took a minute: it forked for each core of each two servers."""
+    trace = tmp_path / "trace.sh"
+    trace.write_text(f"exec {{BASH_XTRACEFD}}>> {tmp_path}/trace; PS4='+$BASHPID '; set -x\n")
+
+    def subshells(cores):
+        (tmp_path / "trace").write_text("")
+        status, _, _, err, _ = layout(cores, BASH_ENV=str(trace))
+        assert status == 0, err
+        return len(set(re.findall(r"^\++(\d+) ", (tmp_path / "trace").read_text(), re.MULTILINE)))
+
+    assert 1 < subshells(machine(2, 1, 8)) == subshells(machine(2, 1, 64))
+
+
 def services(file):
     """The services of docker-compose.yml with this layout, as Compose sees them."""
     done = containers.run(
