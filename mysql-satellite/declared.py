@@ -11,6 +11,7 @@ Must never: take a value that the schema does not know, or of a key that stands 
 
 import json
 import pathlib
+import re
 import sys
 
 SCHEMA = json.loads((pathlib.Path(__file__).parent / "multimed.schema.json").read_text())
@@ -47,7 +48,8 @@ def read(text):
             return super().construct_mapping(node, deep)
 
     try:
-        document = said_in(yaml.load(text, Loader)) or {}  # noqa: S506 (a SafeLoader)
+        document = yaml.load(text, Loader)  # noqa: S506 (a SafeLoader)
+        document = {} if document is None else said_in(document, SCHEMA)
     except yaml.YAMLError as error:
         where = getattr(error, "problem_mark", None)
         return {}, [f"line {where.line + 1}: {error.problem}" if where else str(error)]
@@ -60,11 +62,14 @@ def read(text):
     return document, mistakes
 
 
-def said_in(value):
-    """Without the keys that have no value."""
+def said_in(value, schema):
+    """Without those of the schema's keys that have no value. Others are mistakes, also without one."""
     if isinstance(value, list):
-        return [said_in(each) for each in value]
-    return {key: said_in(each) for key, each in value.items() if each is not None} if isinstance(value, dict) else value
+        return [said_in(each, schema.get("items", {})) for each in value]
+    if not isinstance(value, dict):
+        return value
+    known = schema.get("properties", {})
+    return {key: said_in(each, known.get(key, {})) for key, each in value.items() if each is not None or key not in known}
 
 
 def said(error):
@@ -73,7 +78,10 @@ def said(error):
         return f"{place}: count and list together; a list says by itself how many there are"
     if error.validator == "pattern":
         return f"{place}: {error.instance!r} is not {error.schema['description']}"
-    return f"{place}: {error.message}" if place else error.message
+    message = f"{place}: {error.message}" if place else error.message
+    if error.validator == "additionalProperties" and any(re.fullmatch(r"[0-9-]+", str(key)) for key in error.instance):
+        message += '; between braces a list of cores needs quotes, like {cpus: "0-3,8"}'
+    return message
 
 
 def without(document, error):

@@ -285,6 +285,22 @@ def test_a_file_that_is_no_such_file_is_a_mistake(layout, text, said):
     assert status == 64 and f"multimed.yml: {said}" in err and not file.exists()
 
 
+@pytest.mark.parametrize(
+    "text,said",
+    [
+        ("master: {cpus: 0-3,8}", "master: Additional properties are not allowed (8 was unexpected); between braces a list of cores needs"),
+        ("log: {cpus: 0,1}", "log: Additional properties are not allowed (1 was unexpected); between braces"),
+        ("satellites: {list: [{cpus: 0,2-3}]}", "satellites.list[0]: Additional properties are not allowed ('2-3' was unexpected)"),
+        ("satelites:", "Additional properties are not allowed ('satelites' was unexpected)"),
+    ],
+)
+def test_a_key_without_a_value_is_a_mistake_unless_the_schema_knows_it(layout, text, said):
+    status, _, _, err, file = layout(16, text)
+    assert status == 64 and f"multimed.yml: {said}" in err and not file.exists()
+    status, _, _, err, _ = layout(16, "machine:\nmaster: {cpus: , memory: 2g}\nsatellites:\n  list:\n")
+    assert status == 0, err
+
+
 @pytest.fixture
 def folder(tmp_path):
     """folder(file=text...) -> what `make layout` says in a clone of one's own, in which these files are; folder.path."""
