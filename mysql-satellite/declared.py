@@ -14,6 +14,7 @@ import pathlib
 import re
 import sys
 
+INTEGER, FLOAT = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
 SCHEMA = json.loads((pathlib.Path(__file__).parent / "multimed.schema.json").read_text())
 
 
@@ -22,7 +23,10 @@ def main():
     file = pathlib.Path(sys.argv[1]) if sys.argv[1:] and sys.argv[1] else None
     if file and file.exists():
         # Whoever has no such file needs neither library.
-        document, mistakes = read(file.read_text())
+        try:
+            document, mistakes = read(file.read_bytes())
+        except OSError as error:
+            mistakes = [error.strerror]
     for name, value in settings(document):
         print(f"{name}={value}")
     for mistake in mistakes:
@@ -36,23 +40,35 @@ def read(text):
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """Two keys of one name are a mistake, not the second one's value."""
+        """Two keys of one name are a mistake, not the second one's value; and a number is what people write, not 010 (8) or 1:30 (90)."""
 
-        def construct_mapping(self, node, deep=False):
-            seen = set()
+        yaml_implicit_resolvers = {
+            first: [each for each in some if each[0] not in (INTEGER, FLOAT)]
+            for first, some in yaml.SafeLoader.yaml_implicit_resolvers.items()
+        }
+
+        def compose_mapping_node(self, anchor):
+            node, seen = super().compose_mapping_node(anchor), set()
             for key, _ in node.value:
-                name = self.construct_object(key, deep=True)
-                if name in seen:
-                    raise yaml.constructor.ConstructorError(None, None, f"{name!r} stands there twice", key.start_mark)
-                seen.add(name)
-            return super().construct_mapping(node, deep)
+                if not isinstance(key, yaml.ScalarNode):
+                    raise yaml.composer.ComposerError(None, None, "a key is a list or has keys itself", key.start_mark)
+                if key.value in seen:
+                    raise yaml.composer.ComposerError(None, None, f"{key.value!r} stands there twice", key.start_mark)
+                seen.add(key.value)
+            return node
 
+    Loader.add_implicit_resolver(INTEGER, re.compile(r"[-+]?(0|[1-9][0-9]*)$"), list("-+0123456789"))
+    Loader.add_implicit_resolver(FLOAT, re.compile(r"[-+]?(0|[1-9][0-9]*)?\.[0-9]+$"), list("-+.0123456789"))
     try:
         document = yaml.load(text, Loader)  # noqa: S506 (a SafeLoader)
         document = {} if document is None else said_in(document, SCHEMA)
     except yaml.YAMLError as error:
         where = getattr(error, "problem_mark", None)
-        return {}, [f"line {where.line + 1}: {error.problem}" if where else str(error)]
+        return {}, [f"line {where.line + 1}: {error.problem}" if where else " ".join(str(error).split())]
+    except RecursionError:
+        return {}, ["something in it is a part of itself, or too deep"]
+    except ValueError as error:
+        return {}, [str(error)]
     mistakes = []
     for error in sorted(
         jsonschema.Draft202012Validator(SCHEMA).iter_errors(document), key=lambda error: list(map(str, error.absolute_path))

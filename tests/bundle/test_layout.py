@@ -37,7 +37,7 @@ def layout(tmp_path):
         tool("taskset", f'echo "pid 1\'s current affinity list: 0-{len(rows) - 1}"')
         file = tmp_path / "layout.yml"
         if declared is not None:
-            (tmp_path / "multimed.yml").write_text(declared)
+            (tmp_path / "multimed.yml").write_bytes(declared if isinstance(declared, bytes) else declared.encode())
             # What the test stack says of its own servers would win.
             settings = dict.fromkeys(OF_THE_TEST_STACK) | {"MULTIMED_FILE": str(tmp_path / "multimed.yml")} | settings
         done = containers.run(
@@ -278,11 +278,43 @@ def test_every_mistake_in_the_file_is_reported_with_those_about_the_machine(layo
 
 
 @pytest.mark.parametrize(
-    "text,said", [("a: [", "line 1: "), ("- 3", "[3] is not of type 'object'"), ("log: {}\nlog: {}", "line 2: 'log' stands there twice")]
+    "text,said",
+    [
+        ("a: [", "line 1: "),
+        ("- 3", "[3] is not of type 'object'"),
+        ("[]", "[] is not of type 'object'"),
+        ("log: {}\nlog: {}", "line 2: 'log' stands there twice"),
+        ("log: &x [*x]", "something in it is a part of itself"),
+        ("? [a]", "line 1: a key is a list"),
+        (b"log: \xff", "unacceptable character #x00ff"),
+        ("log: !!timestamp 2026-13-13", "month must be in 1..12"),
+        ("mix: {reads: .nan}", "mix.reads: '.nan' is not of type 'number'"),
+        ("mix: {reads: .inf}", "mix.reads: '.inf' is not of type 'number'"),
+        ("master: {cpus: 1:30}", "master.cpus: '1:30' is not numbers of cores"),
+        ("mix: {reads: 010}", "mix.reads: '010' is not of type 'number'"),
+    ],
 )
 def test_a_file_that_is_no_such_file_is_a_mistake(layout, text, said):
     status, _, _, err, file = layout(4, text)
     assert status == 64 and f"multimed.yml: {said}" in err and not file.exists()
+
+
+def test_numbers_are_decimal_and_what_satellites_share_is_merged(layout):
+    declared = """
+        master: {cpus: 010, memory: 03g}
+        mix: {reads: 1.5, writes: .5}
+        satellites: {list: [&one {memory: 3g, tmpfs: 512m}, {<<: *one, memory: 4g}, *one]}
+    """
+    status, groups, _, err, file = layout(16, declared)
+    assert status == 0, err
+    assert groups["master"] == {10}
+    found = services(file)
+    assert [found[name]["mem_limit"] for name in ("master", "satellite-1", "satellite-2", "satellite-3")] == [
+        str(size << 30) for size in (3, 3, 4, 3)
+    ]
+    assert "/var/lib/mysql:size=512m,mode=0750" in found["satellite-2"]["tmpfs"]
+    status, _, _, err, _ = layout(16, MIX_READS="nan")
+    assert status == 64 and "MIX_READS=nan is not a number" in err
 
 
 @pytest.mark.parametrize(
