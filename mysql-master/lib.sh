@@ -31,13 +31,14 @@ need_secret() {
   printf -v "$1" '%s' "$value"
 }
 
-# bytes_of SIZE: 512m, 2g, 1048576 -> bytes; fails on anything else.
+# bytes_of SIZE: 512m, 2g, 1048576 -> bytes; fails on anything else, and on more than a PiB, of which a sum could be more than 64 bits hold.
 bytes_of() {
-  local number unit
-  [[ $1 =~ ^([0-9]+)([kKmMgG]?)[bB]?$ ]] || return 1
-  number=${BASH_REMATCH[1]} unit=${BASH_REMATCH[2],,}
-  case $unit in k) number=$((number << 10)) ;; m) number=$((number << 20)) ;; g) number=$((number << 30)) ;; esac
-  printf '%s' "$number"
+  local number shift=0
+  [[ $1 =~ ^0*([0-9]{1,16})([kKmMgG]?)[bB]?$ ]] || return 1
+  number=$((10#${BASH_REMATCH[1]}))
+  case ${BASH_REMATCH[2],,} in k) shift=10 ;; m) shift=20 ;; g) shift=30 ;; esac
+  ((number <= 1 << (50 - shift))) || return 1
+  printf '%s' "$((number << shift))"
 }
 
 # sql_string TEXT: a quoted SQL string literal.

@@ -136,6 +136,8 @@ def test_resize_declares_what_was_given_and_what_follows_from_it(make, server, g
         ({"SERVER": "master", "MEMORY": "much"}, "MEMORY=much is not a size like 8g"),
         ({"SERVER": "master", "CPUS": "x"}, "'x' is not numbers of cores, like 0-3,8"),
         ({"SERVER": "master", "CPUS": "4000"}, "there is no core 4000 here"),
+        ({"SERVER": "master", "CPUS": "4000-400000000"}, "there is no core 4000 here"),
+        ({"SERVER": "master", "MEMORY": "17179869186g"}, "MEMORY=17179869186g is not a size like 8g"),
         ({"SERVER": "satellite-3", "CPUS": "0"}, "there is no satellite-3: 2 satellites are declared"),
         ({"SERVER": "satellite-2", "MEMORY": "300m"}, "is too small"),
         ({"SERVER": "satellite-2", "MEMORY": "4000g"}, "this machine has"),

@@ -97,6 +97,30 @@ def test_cores_that_are_not_to_be_dealt_out_stay_free(layout):
     assert status == 64 and "LAYOUT_CPUS=3-2 is not a list of cores" in err
 
 
+@pytest.mark.parametrize(
+    "setting,said",
+    [
+        ({"MASTER_CPUS": "0-3000000000"}, "MASTER_CPUS=0-3000000000 is not a list of cores"),
+        ({"MASTER_CPUS": "0-300000000"}, "MASTER_CPUS=0-300000000: there is no core 8 here"),
+        ({"MASTER_CPUS": "300000000-300000001"}, "there is no core 300000000 here"),
+        ({"LOG_CPUS": "0,3-2"}, "LOG_CPUS=0,3-2 is not a list of cores"),
+        ({"MASTER_MEMORY": "9223372036854775807"}, "MASTER_MEMORY=9223372036854775807 is not a size"),
+        ({"MASTER_MEMORY": "17179869186g"}, "MASTER_MEMORY=17179869186g is not a size"),
+        ({"SATELLITE_MEMORY": "1048576g"}, "this machine has"),
+    ],
+)
+def test_huge_numbers_are_mistakes(layout, setting, said):
+    status, _, _, err, _ = layout(8, **setting)
+    assert status == 64 and said in err, err
+
+
+def test_leading_zeros_are_decimal(layout):
+    status, groups, _, err, _ = layout(12, MASTER_CPUS="08-010", MASTER_MEMORY="010g", MASTER_BUFFER_POOL="08g", SATELLITES="1")
+    assert status == 0 and groups["master"] == {8, 9, 10}, err
+    status, _, _, err, _ = layout(12, MASTER_MEMORY="08g", MASTER_BUFFER_POOL="010g")
+    assert status == 64 and "MASTER_BUFFER_POOL 010g + 400 MiB need 10640 MiB" in err
+
+
 @pytest.mark.parametrize("cores", [1, 2, 4])
 def test_with_fewer_cores_than_servers_none_idles_while_another_is_full(layout, cores):
     _, groups, _, _, _ = layout(cores)
