@@ -3,7 +3,7 @@
 
 usage: dealing.py SATELLITES < MACHINE
 
-In:  the cores that may be dealt as `lscpu -p=CPU,CORE,SOCKET,NODE,CACHE` prints them; in the environment MASTER_CPUS, LOG_CPUS,
+In:  the cores that may be dealt as `lscpu -p=CPU,CORE,SOCKET,NODE,CACHE` prints them, with its line of columns; in the environment MASTER_CPUS, LOG_CPUS,
      GATE_CPUS and SATELLITE_n_CPUS, of which those that are not empty are the operator's own and are left alone; and the mix, under the
      names that multimed.schema.json has for it.
 Out: a line NAME=cores for each of these that was empty, like SATELLITE_1_CPUS=0-3,64-67. All cores are dealt.
@@ -15,6 +15,7 @@ others are. Satellites are all of one size.
 """
 
 import os
+import re
 import sys
 from collections import defaultdict
 from dataclasses import dataclass, fields
@@ -79,15 +80,18 @@ class Mix:
 
 
 def read_machine(lines):
-    """[Core]: node by node, cache by cache. Columns that the machine does not know are empty."""
-    threads = defaultdict(list)
+    """[Core]: node by node, cache by cache. Columns that the machine does not know are empty; which are there, the comment before them says."""
+    threads, names = defaultdict(list), []
     for line in lines:
-        if line.strip() and not line.startswith("#"):
-            cpu, core, socket, node, *caches = (line.strip() + ",,,").split(",")[:9]
-            caches = [cache for cache in caches if cache]
-            # L1d, L1i, L2, L3: without the last, the others say nothing about who shares much.
-            cache = int(caches[3]) if len(caches) == 4 else -1
-            threads[int(node or 0), cache, int(socket or 0), int(core or cpu)].append(int(cpu))
+        # Between caches stands a colon, or (util-linux 2.37 and 2.38) a comma.
+        cells = re.split("[,:]", line.strip().lstrip("# "))
+        if line.startswith("#"):
+            names = cells if cells[0] == "CPU" else names
+        elif line.strip():
+            cpu, core, socket, node, *caches = cells + [""] * (4 - len(cells))
+            cache = dict(zip(names[::-1], caches[::-1], strict=False)).get("L3", "")
+            key = (int(node or 0), int(cache) if cache.isdigit() else -1, int(socket or 0), int(core or cpu))
+            threads[key].append(int(cpu))
     return [Core(node, cache, tuple(sorted(cpus))) for (node, cache, _, _), cpus in sorted(threads.items())]
 
 

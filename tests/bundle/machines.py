@@ -1,6 +1,6 @@
 """Made-up machines, as lscpu describes them.
 
-In: a machine's shape. Out: lines of `lscpu -p=CPU,CORE,SOCKET,NODE,CACHE`. The second threads of all cores are numbered behind the
+In: a machine's shape. Out: lines of `lscpu -p=CPU,CORE,SOCKET,NODE,CACHE`, the first of which names the columns. The second threads of all cores are numbered behind the
 first ones, as Linux does on x86.
 """
 
@@ -20,10 +20,13 @@ REAL = {
 }
 
 
+COLUMNS = "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3"
+
+
 def machine(nodes, caches, cores, threads=1, single=0):
     """nodes of so many caches of so many cores; single: so many cores more, of one thread, on the first node."""
     count = nodes * caches * cores
-    lines = [
+    lines = [COLUMNS] + [
         line(thread * count + core, core, core // (caches * cores), core // cores) for thread in range(threads) for core in range(count)
     ]
     return lines + [line(threads * count + extra, count + extra, 0, 0) for extra in range(single)]
@@ -45,4 +48,4 @@ def random_machine(choose):
                     lines.append(line(cpu, core, node, cache))
                     cpu += 1
     kept = [each for each in lines if choose.random() < 0.9] or lines[:1]
-    return choose.choice((lines, kept, [each.rsplit(",", 4)[0] + ",,,," for each in lines]))
+    return [COLUMNS, *choose.choice((lines, kept, [each.rsplit(",", 4)[0] + ",,,," for each in lines]))]

@@ -93,4 +93,19 @@ def test_the_operators_cores_are_left_alone():
 
 def test_a_machine_that_says_nothing_of_itself():
     assert dealing.read_machine(["# comment", "", "3,,,"]) == [dealing.Core(0, -1, (3,))]
-    assert dealing.read_machine(["0,0,0,0,,0,0,0", "1,0,0,0,,0,0,0"]) == [dealing.Core(0, -1, (0, 1))]
+    assert dealing.read_machine(["# CPU,Core,Socket,Node,,L1d,L1i,L2", "0,0,0,0,,0,0,0", "1,0,0,0,,0,0,0"]) == [dealing.Core(0, -1, (0, 1))]
+    assert dealing.read_machine(["# CPU,Core,Socket,Node", "0,0,0,1"]) == [dealing.Core(1, -1, (0,))]
+
+
+@pytest.mark.parametrize(
+    "columns,row",
+    [
+        ("# CPU,Core,Socket,Node,,L1d,L1i,L2,L3", "{cpu},{cpu},0,0,,{cpu},{cpu},{cpu},{cache}"),
+        ("# CPU,Core,Socket,Node,L1d:L1i:L2:L3", "{cpu},{cpu},0,0,{cpu}:{cpu}:{cpu}:{cache}"),
+        ("# CPU,Core,Socket,Node,L1d:L2:L3", "{cpu},{cpu},0,0,{cpu}:{cpu}:{cache}"),
+        ("# CPU,Core,Socket,Node,,L1d,L1i,L2,L3,L4", "{cpu},{cpu},0,0,,{cpu},{cpu},{cpu},{cache},0"),
+    ],
+)
+def test_the_l3_is_found_whatever_lscpu_puts_between_caches_and_however_many_there_are(columns, row):
+    lines = ["# The following is the parsable format", columns, *(row.format(cpu=cpu, cache=cpu // 8) for cpu in range(16))]
+    assert [core.cache for core in dealing.read_machine(lines)] == [0] * 8 + [1] * 8

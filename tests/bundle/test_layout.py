@@ -23,7 +23,7 @@ LINE = re.compile(r"^  (\S.*?) +cores (\S+) *(.*)$")
 
 @pytest.fixture
 def layout(tmp_path):
-    """layout(cores, NAME=value..., declared="text of multimed.yml") -> (exit status, {who: set of cores}, stdout, stderr, layout file)."""
+    """layout(cores, NAME=value..., declared="text of multimed.yml", may="cores that it may use") -> (exit status, {who: set of cores}, stdout, stderr, layout file)."""
     tools = tmp_path / "bin"
     tools.mkdir()
 
@@ -31,10 +31,10 @@ def layout(tmp_path):
         (tools / name).write_text(f"#!/bin/sh\n{body}\n")
         (tools / name).chmod(0o755)
 
-    def run(cores, declared=None, **settings):
+    def run(cores, declared=None, may=None, **settings):
         rows = cores if isinstance(cores, list) else machine(1, 1, cores)
-        tool("lscpu", "cat <<'END'\n# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n" + "\n".join(rows) + "\nEND")
-        tool("taskset", f'echo "pid 1\'s current affinity list: 0-{len(rows) - 1}"')
+        tool("lscpu", "cat <<'END'\n" + "\n".join(rows) + "\nEND")
+        tool("taskset", f'echo "pid 1\'s current affinity list: {may or f"0-{len(rows) - 2}"}"')
         file = tmp_path / "layout.yml"
         if declared is not None:
             (tmp_path / "multimed.yml").write_bytes(declared if isinstance(declared, bytes) else declared.encode())
@@ -119,6 +119,16 @@ def test_leading_zeros_are_decimal(layout):
     assert status == 0 and groups["master"] == {8, 9, 10}, err
     status, _, _, err, _ = layout(12, MASTER_MEMORY="08g", MASTER_BUFFER_POOL="010g")
     assert status == 64 and "MASTER_BUFFER_POOL 010g + 400 MiB need 10640 MiB" in err
+
+
+def test_isolated_cores_and_those_outside_of_the_cpuset_stay_free(layout):
+    """Of both a process does not see any in its affinity."""
+    status, groups, out, err, _ = layout(machine(2, 1, 8), may="0-3,8-13")
+    assert status == 0, err
+    assert set().union(*groups.values()) == {*range(4), *range(8, 14)}
+    assert "free: cores 4-7,14-15 (left out by machine.cpus, or not for us)" in out
+    status, _, _, err, _ = layout(machine(2, 1, 8), may="0-3,8-13", MASTER_CPUS="4")
+    assert status == 64 and "MASTER_CPUS=4: there is no core 4 here (cores: 0-3,8-13)" in err
 
 
 @pytest.mark.parametrize("cores", [1, 2, 4])

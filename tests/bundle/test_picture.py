@@ -22,7 +22,7 @@ def picture(tmp_path):
             (tmp_path / f"node{node}/meminfo").write_text(f"Node {node} MemTotal:       {int(size * GIB) >> 10} kB\n")
         satellites = sum(name.startswith("SATELLITE") for name in dealt)
         settings = {f"{name}_CPUS": cores for name, cores in dealt.items()} | {f"{name}_MEMORY": str(each * GIB) for name in dealt}
-        told = {"PATH": os.environ["PATH"], "NODES_DIR": str(tmp_path), "DEALT": may or f"0-{len(lines) - 1}"} | settings
+        told = {"PATH": os.environ["PATH"], "NODES_DIR": str(tmp_path), "DEALT": may or f"0-{len(lines) - 2}"} | settings
         command = ["python3", "mysql-satellite/picture.py", *arguments, str(satellites)]
         return containers.run("env", "-i", *(f"{name}={value}" for name, value in told.items()), *command, input="\n".join(lines)).stdout
 
@@ -37,6 +37,11 @@ def test_the_picture_says_node_by_node_who_runs_where_with_what_memory_and_what_
     assert (
         drawn
         == """\
+  master           cores 12-15        node 1
+  log and capture  cores 10-11        node 1
+  gate             cores 4-5          node 0
+  satellite-1      cores 0-3          node 0
+  satellite-2      cores 8-9          node 1
 who runs where (M: master, L: log and capture, G: gate, 1 to 2: satellites with their appliers, .: nobody):
   node 0: 8 cores, 8 GiB
     L3 0, cores 0-3: 1111
