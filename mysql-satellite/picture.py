@@ -69,7 +69,8 @@ def homes(servers, cores):
 
 def bound(servers, cores, memory):
     """{service: node}. Master and satellites: the others need little, and may be on several nodes."""
-    if len(memory) < 2:
+    # With one node that has memory, all comes from there anyway; a container bound to it looks like one that is not.
+    if sum(map(bool, memory.values())) < 2:
         return {}
     at = homes(servers, cores)
     taken = taken_of(servers, at, memory)
@@ -144,7 +145,10 @@ def drawn(cores, servers, memory, dealt):
         if each:
             lines.append(f"    memory: {each}; {rest(memory[number], taken[number])}")
     idle = {cpu for cpu, symbols in who.items() if not symbols}
-    for cpus, why in ((idle - dealt, "left out by machine.cpus, or not for us"), (idle & dealt, "no server has them")):
+    for cpus, why in (
+        (idle - dealt, "left out by machine.cpus, or not for us"),
+        (idle & dealt, "no server on their node can use them; one more satellite could"),
+    ):
         if cpus:
             lines.append(f"  free: cores {dealing.joined(cpus)} ({why})")
     return "\n".join(lines) + "\n"

@@ -52,7 +52,7 @@ who runs where (M: master, L: log and capture, G: gate, 1 to 2: satellites with 
     L3 3, cores 12-15: MMMM
     memory: master 1 GiB, log and capture 1 GiB, satellite-2 1 GiB; together 3 GiB, MORE THAN THE NODE HAS: what does not fit comes from other nodes
   free: cores 6 (left out by machine.cpus, or not for us)
-  free: cores 7 (no server has them)
+  free: cores 7 (no server on their node can use them; one more satellite could)
 """
     )
 
@@ -83,7 +83,7 @@ def test_many_satellites_have_signs_of_their_own(picture):
 def test_memory_is_bound_to_a_node_that_has_enough_of_it(picture):
     assert picture(machine(2, 2, 4), TWO_NODES, "--nodes", gib={0: 8, 1: 8}) == "master=1\nsatellite-1=0\nsatellite-2=1\n"
     assert picture(machine(2, 2, 4), TWO_NODES, "--nodes", gib={0: 8, 1: 2.5}) == "satellite-1=0\n", "node 1 has too little"
-    assert picture(machine(2, 2, 4), TWO_NODES, "--nodes", gib={0: 8}) == "satellite-1=0\n", "node 1 has none"
+    assert picture(machine(2, 2, 4), TWO_NODES, "--nodes", gib={0: 8, 1: 0}) == "", "node 1 has none: all comes from node 0 anyway"
     across = TWO_NODES | {"SATELLITE_1": "7-8"}
     assert picture(machine(2, 2, 4), across, "--nodes", gib={0: 8, 1: 8}) == "master=1\nsatellite-2=1\n", "one on two nodes"
     assert picture(machine(1, 1, 4), dict.fromkeys(TWO_NODES, "0-3"), "--nodes", gib={0: 64}) == "", "there is one node only"

@@ -44,7 +44,7 @@ def test_other_cores_are_given_to_a_running_server_once():
     assert decided({"satellite-1": container(cpuset="2-3")}, back, made) == [("cores", "satellite-1", "cores 2-3 -> 0-1")]
 
 
-def test_memory_follows_the_cores_to_another_node_while_a_server_runs():
+def test_memory_follows_the_cores_to_another_node_while_a_server_runs(tmp_path, monkeypatch):
     wants = {"satellite-1": wanted(cpuset="2-3", labels={roll.NODE: "1"})}
     made = {("satellite-1", "old"): SATELLITE | {"labels": {roll.NODE: "0"}}}
     on = {node: roll.Container("c", "old", "id", "0-1" if node == "0" else "2-3", node=node) for node in ("", "0", "1")}
@@ -53,6 +53,10 @@ def test_memory_follows_the_cores_to_another_node_while_a_server_runs():
     assert decided({"satellite-1": on["1"]}, wants, made) == []
     anywhere = {"satellite-1": wanted(cpuset="2-3")}
     assert decided({"satellite-1": on["1"]}, anywhere, made) == [("cores", "satellite-1", "memory of node 1 -> all")]
+    (tmp_path / "has_memory").write_text("1\n")
+    monkeypatch.setattr(roll, "NODES", tmp_path)
+    assert decided({"satellite-1": on[""]}, wants, made) == [], "no other node has memory"
+    assert decided({"satellite-1": on["0"]}, wants, made) == [("cores", "satellite-1", "cores 0-1 -> 2-3, memory of node 0 -> 1")]
     other = {"satellite-1": wanted(cpuset="2-3", labels={roll.NODE: "1", "theirs": "x"})}
     assert decided({"satellite-1": on["1"]}, other, made) == [("renew", "satellite-1", "labels")]
 
