@@ -3,18 +3,23 @@
 
 usage: dealing.py SATELLITES < MACHINE
 
-In:  the cores that may be dealt as `lscpu -p=CPU,CORE,SOCKET,NODE,CACHE` prints them, with its line of columns; in the environment MASTER_CPUS, LOG_CPUS,
-     GATE_CPUS and SATELLITE_n_CPUS, of which those that are not empty are the operator's own and are left alone; and the mix, under the
-     names that multimed.schema.json has for it.
-Out: a line NAME=cores for each of these that was empty, like SATELLITE_1_CPUS=0-3,64-67. All cores are dealt.
+In:  the cores that may be dealt as `lscpu -p=CPU,CORE,SOCKET,NODE,CACHE` prints them, with its line of columns; in the environment
+     MASTER_CPUS, LOG_CPUS, GATE_CPUS and SATELLITE_n_CPUS, of which those that are not empty are the operator's own and are left alone; the
+     mix, under the names that multimed.schema.json has for it; NODES_DIR, where the system tells which nodes have memory.
+Out: a line NAME=cores for each of these that was empty, like SATELLITE_1_CPUS=0-3,64-67. Only such cores are left over as are on nodes
+     that have neither satellites nor the master, or none that could have them under the rules.
 Must never: put a satellite or the master on two NUMA nodes, or a satellite on two L3 caches if it would fit into one; separate the
-two threads of a core as long as there is a core for each server; give a core to two servers unless there are fewer cores than servers.
+two threads of a core as long as there is a core for each server; give a core to two servers unless there are fewer cores than servers;
+put the master on a node without memory, or a satellite while there is room for all of them on nodes with memory.
 
 Of the layouts that keep to this it takes the one that gets the most done under the mix: none of the servers is full before the
-others are. Satellites are all of one size.
+others are. Log and gate get what they need of it, and a little more; what is left on a node makes its satellites and the master larger.
+So satellites are of one size on a node, to a core, and as alike as can be on several.
 """
 
+import math
 import os
+import pathlib
 import re
 import sys
 from collections import defaultdict
@@ -121,71 +126,189 @@ def caches(cores):
 
 # --- a layout ---------------------------------------------------------------------------------------------------------
 
+# Log and gate get at most so much of what they need: more than that is of no use to them.
+MARGIN = 1.5
+SMALL = ("log", "gate")
 
-def best(cores, need):
+
+@dataclass
+class Node:
+    """One while its cores are counted out. home: it is the master's. sizes: of its satellites."""
+
+    cores: list
+    home: bool
+    fits: int
+    master: int = 0
+    log: int = 0
+    gate: int = 0
+    sizes: tuple = ()
+
+    def __post_init__(self):
+        self.caches = [len(cache) for cache in caches(self.cores)]
+
+    def free(self):
+        return len(self.cores) - self.master - self.log - self.gate - sum(self.sizes)
+
+    def most(self, size):
+        """How many satellites of that size."""
+        count = (len(self.cores) - self.master) // size
+        return min(count, sum(cache // size for cache in self.caches)) if size <= self.fits else count
+
+    def may_have(self, sizes):
+        more = sum(sizes) - sum(self.sizes)
+        return more <= self.free() and packed([size for size in sizes if size <= self.fits], self.caches) is not None
+
+    def larger(self):
+        """The next sizes at which its satellites are alike; None if there is no room."""
+        next_sizes = (max(self.sizes) + 1, max(*self.sizes, self.fits) + 1) if self.sizes else ()
+        return next((sizes for size in next_sizes if self.may_have(sizes := (size,) * len(self.sizes))), None)
+
+
+def packed(sizes, rooms):
+    """Of which cache each gets its cores, from the largest size on; None if they do not fit."""
+    rooms, found = list(rooms), []
+    for size in sorted(sizes, reverse=True):
+        roomiest = max(range(len(rooms)), key=rooms.__getitem__)
+        if rooms[roomiest] < size:
+            return None
+        rooms[roomiest] -= size
+        found.append(roomiest)
+    return found
+
+
+def best(cores, need, memoryless=frozenset()):
     """{"master": [Core], "log": …, "gate": …, "satellites": [[Core], …]} that gets the most done; None if there are not enough cores."""
-    by_node, by_cache = nodes(cores), caches(cores)
+    by_node = nodes(cores)
+    with_memory = [node for node in by_node if node[0].node not in memoryless]
     # The master's nodes; of those that are alike, one.
-    homes = {tuple(map(len, caches(node))): node[0].node for node in by_node}.values()
-    most = min(max(map(len, by_node)), len(cores) // need.satellites) if need.satellites else 0
-    # A satellite that fits into a cache stays in one.
-    fits = max(map(len, by_cache))
-    sizes = range(bool(need.satellites), most + 1)
-    found = (place(by_cache if size <= fits else by_node, need, size, home) for size in sizes for home in homes)
-    return max((layout for layout in found if layout), key=lambda layout: done(layout, need), default=None)
+    homes = {tuple(map(len, caches(node))): node[0].node for node in with_memory or by_node}.values()
+    # Where there is room for satellites elsewhere, none is on a node without memory.
+    for usable in (with_memory, by_node) if len(with_memory) < len(by_node) else (by_node,):
+        places = {node[0].node for node in usable}
+        found = (place(by_node, places, need, rate, home) for rate in rates(len(cores), need) for home in homes)
+        if layout := max((each for each in found if each), key=lambda each: done(each, need), default=None):
+            return layout
+    return None
+
+
+def rates(cores, need):
+    """How much may get done: from what all cores together could, where nothing kept them apart, to what a core for each does."""
+    servers = (need.master, need.log, need.gate, need.satellite * need.satellites)
+    most = cores / (sum(servers) or 1)
+    wanted = [most * 0.95**step for step in range(24)] + [1 / (max(servers) or 1)]
+    # Of those that ask for the same cores, one.
+    return {tuple(share(rate, each) for each in servers[:3]): rate for rate in wanted}.values()
+
+
+def share(rate, need):
+    return max(1, math.ceil(rate * need - 1e-9)) if need else 0
 
 
 def done(layout, need):
-    """How much, by the server that is full first; then, by how evenly."""
-    rates = [len(layout[name]) / getattr(need, name) for name in ("master", "log", "gate") if getattr(need, name)]
-    rates += [len(satellite) / need.satellite for satellite in layout["satellites"]]
-    return min(rates), -max(rates)
+    """How much, by the server that is full first; then, by how evenly. Reads go where there is room, but the smallest satellite is full first."""
+    rates = [len(layout[name]) / getattr(need, name) for name in ("master", *SMALL) if getattr(need, name)]
+    sizes = [len(satellite) for satellite in layout["satellites"]]
+    if sizes:
+        rates.append((sum(sizes) / len(sizes) + min(sizes)) / 2 / need.satellite)
+    return min(rates, default=0), -max(rates, default=0)
 
 
-def place(parts_of_machine, need, size, home):
-    """The layout with satellites of that size, each in one part, and the master on the node `home`; None if there is none."""
-    satellites, rest = [], []
-    # First where the least is left over, the master's node last.
-    for part in sorted(parts_of_machine, key=lambda part: (part[0].node == home, len(part) % max(1, size))):
-        count = min(need.satellites - len(satellites), len(part) // size) if size else 0
-        satellites += [part[i * size : (i + 1) * size] for i in range(count)]
-        rest += part[count * size :]
-    if len(satellites) < need.satellites:
+def place(by_node, places, need, rate, home):
+    """The layout for that rate, with the master on the node `home` and satellites on `places`; None if there is none."""
+    fits = max(len(cache) for node in by_node for cache in caches(node))
+    parts = [Node(node, bool(need.master) and node[0].node == home, fits) for node in by_node]
+    for part in parts:
+        part.master = min(share(rate, need.master), len(part.cores)) if part.home else 0
+    small = {name: share(rate, getattr(need, name)) for name in SMALL}
+    left = sum(part.free() for part in parts) - sum(small.values())
+    if left < need.satellites or not spread([part for part in parts if part.cores[0].node in places], need.satellites, left):
         return None
-    others = share_out(rest, need, home)
-    return others and {"satellites": satellites, **others}
+    for name in SMALL:
+        put_small(parts, name, small[name])
+    most = {name: share(rate * MARGIN, getattr(need, name)) for name in SMALL}
+    for part in parts:
+        grow(part, parts, need, most)
+    return carved(parts)
 
 
-def share_out(rest, need, home):
-    """What satellites left: the master gets its share, or all there is on its node; log and gate get all else."""
-    beside = [core for core in rest if core.node == home]
-    elsewhere = [core for core in rest if core.node != home]
-    small = bool(need.log) + bool(need.gate)
-    if not small:
-        return {"master": beside or elsewhere, "log": [], "gate": []} if rest else None
-    share = round(len(rest) * need.master / (need.master + need.log + need.gate))
-    share = min(max(share, bool(need.master)), len(beside), len(rest) - small)
-    if share < bool(need.master) or len(rest) - share < small:
-        return None
-    master, free = beside[:share], beside[share:] + elsewhere
-    count = max(bool(need.log), min(round(len(free) * need.log / (need.log + need.gate)), len(free) - bool(need.gate)))
-    log = together(free, count)
-    gone = set(log)
-    return {"master": master, "log": log, "gate": [core for core in free if core not in gone]}
+def spread(parts, satellites, cores):
+    """Puts satellites of one size, as large as can be, where each has the most room to grow; False if there is no room."""
+    if not satellites:
+        return True
+    sizes = range(cores // satellites, 0, -1)
+    size = next((size for size in sizes if sum(part.most(size) for part in parts) >= satellites), None)
+    for _ in range(satellites if size else 0):
+        able = (part for part in parts if len(part.sizes) < part.most(size))
+        part = max(able, key=lambda part: ((len(part.cores) - part.master) / (len(part.sizes) + 1), not part.home))
+        part.sizes += (size,)
+    return bool(size)
 
 
-def together(free, count):
-    """So many of them, on one node if there is one with as many."""
-    by_size = sorted(nodes(free), key=len)
-    part = next((part for part in by_size if len(part) >= count), None)
-    return part[-count:] if part and count else [core for part in by_size[::-1] for core in part][:count]
+def put_small(parts, name, count):
+    """On one node if there is one with as many cores left; where nobody else could use them, or the most are left."""
+    while count:
+        part = min(
+            parts, key=lambda part: (part.free() < min(count, max(map(Node.free, parts))), bool(part.sizes), part.home, -part.free())
+        )
+        taken = min(count, part.free())
+        setattr(part, name, getattr(part, name) + taken)
+        count -= taken
+
+
+def grow(part, parts, need, most):
+    """What is left of a node goes, core by core, to the server there that is full first. most: what log and gate can use."""
+    while part.free():
+        able = []
+        if sizes := part.larger():
+            able.append((max(part.sizes) / need.satellite, "sizes", sizes))
+        if part.master:
+            able.append((part.master / need.master, "master", part.master + 1))
+        for name in SMALL:
+            has = sum(getattr(each, name) for each in parts)
+            fullness = has / (getattr(need, name) or 1)
+            # Before it grows beyond what the satellites can make use of, one of them grows alone.
+            if getattr(part, name) and has < most[name] and (not part.sizes or fullness < max(part.sizes) / need.satellite):
+                able.append((fullness, name, getattr(part, name) + 1))
+        if not able:
+            break
+        _, name, value = min(able, key=lambda each: each[0])
+        setattr(part, name, value)
+    # Too little for all satellites of the node: one of them is larger.
+    while sizes := next((sizes for sizes in one_larger(part.sizes) if part.may_have(sizes)), None):
+        part.sizes = sizes
+
+
+def one_larger(sizes):
+    for place in sorted(range(len(sizes)), key=lambda place: sizes[place]):
+        yield (*sizes[:place], sizes[place] + 1, *sizes[place + 1 :])
+
+
+def carved(parts):
+    """The cores themselves: of each node first the satellites, then the master, gate and log."""
+    layout = {"master": [], "log": [], "gate": [], "satellites": []}
+    for part in parts:
+        by_cache, sizes = caches(part.cores), sorted(part.sizes, reverse=True)
+        small = [size for size in sizes if size <= part.fits]
+        in_cache = []
+        for size, cache in zip(small, packed(small, part.caches), strict=True):
+            in_cache.append((cache, by_cache[cache][:size]))
+            by_cache[cache] = by_cache[cache][size:]
+        layout["satellites"] += [cores for _, cores in sorted(in_cache, key=lambda each: (each[0], each[1][0].cpus))]
+        rest = [core for cache in by_cache for core in cache]
+        for size in sizes[: len(sizes) - len(small)]:
+            layout["satellites"].append(rest[:size])
+            rest = rest[size:]
+        layout["master"] += rest[: part.master]
+        layout["gate"] += rest[part.master : part.master + part.gate]
+        layout["log"] += rest[len(rest) - part.log :]
+    return layout
 
 
 # --- the servers ------------------------------------------------------------------------------------------------------
 
 
-def deal(cores, satellites, own, mix):
-    """{NAME: set of cpus} for the names that are not in own: {NAME: set of cpus}. satellites: how many there are in all."""
+def deal(cores, satellites, own, mix, memoryless=frozenset()):
+    """{NAME: set of cpus} for the names that are not in own: {NAME: set of cpus}. satellites: how many there are in all; memoryless: nodes."""
     names = [f"SATELLITE_{number}_CPUS" for number in range(1, satellites + 1)]
     names = [name for name in names if name not in own]
     kinds = {kind: f"{kind.upper()}_CPUS" for kind in ("master", "log", "gate") if f"{kind.upper()}_CPUS" not in own}
@@ -193,7 +316,7 @@ def deal(cores, satellites, own, mix):
         return {}
     need = mix.needs(len(names), satellites, **{kind: kind in kinds for kind in ("master", "log", "gate")})
     free = without(cores, set().union(*own.values())) or cores
-    layout = best(free, need) or best(split(free), need)
+    layout = best(free, need, memoryless) or best(split(free), need, memoryless)
     if layout is None:
         # On one core each, some would idle while others queue (TPC-W browsing on two cores: the master's core idled to two thirds,
         # and half as much was done).
@@ -223,11 +346,21 @@ def expanded(text):
     return {cpu for first, _, last in ends for cpu in range(int(first), int(last or first) + 1)}
 
 
+def memoryless_nodes(cores):
+    """Those of them that have no memory, as the system tells."""
+    folder = pathlib.Path(os.environ.get("NODES_DIR", "/sys/devices/system/node"))
+    try:
+        with_memory = (folder / "has_memory").read_text().strip()
+    except OSError:
+        return set()
+    return {core.node for core in cores} - expanded(with_memory) if with_memory else set()
+
+
 def main():
     cores, satellites = read_machine(sys.stdin), int(sys.argv[1])
     names = ["MASTER_CPUS", "LOG_CPUS", "GATE_CPUS", *(f"SATELLITE_{number}_CPUS" for number in range(1, satellites + 1))]
     own = {name: expanded(os.environ[name]) for name in names if os.environ.get(name)}
-    for name, cpus in deal(cores, satellites, own, Mix.of(os.environ)).items():
+    for name, cpus in deal(cores, satellites, own, Mix.of(os.environ), memoryless_nodes(cores)).items():
         print(f"{name}={joined(cpus)}")
 
 

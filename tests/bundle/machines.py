@@ -17,17 +17,26 @@ REAL = {
     "ARM, two sockets of 64 cores": ((2, 1, 64), 4),
     "one satellite on two sockets of 16 cores": ((2, 1, 16), 1),
     "six cores and eight more with one thread": ((1, 1, 6, 2, 8), 3),
+    "four sockets of 16 cores, the second without memory": ((4, 1, 16), 3),
+    "holes in the numbering: nodes 0, 8 and 16, every fifth core offline": ((3, 1, 20, 2, 0, 8, 5), 4),
+    "eight sockets of 128 cores": ((8, 1, 128), 8),
 }
+# The nodes that have none.
+WITHOUT_MEMORY = {"four sockets of 16 cores, the second without memory": {1}}
 
 
 COLUMNS = "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3"
 
 
-def machine(nodes, caches, cores, threads=1, single=0):
-    """nodes of so many caches of so many cores; single: so many cores more, of one thread, on the first node."""
+def machine(nodes, caches, cores, threads=1, single=0, step=1, offline=0):
+    """nodes of so many caches of so many cores; single: so many cores more, of one thread, on the first node; step: from a node's number to the
+    next one's; offline: every so many cores one."""
     count = nodes * caches * cores
     lines = [COLUMNS] + [
-        line(thread * count + core, core, core // (caches * cores), core // cores) for thread in range(threads) for core in range(count)
+        line(thread * count + core, core, core // (caches * cores) * step, core // cores)
+        for thread in range(threads)
+        for core in range(count)
+        if not offline or core % offline != offline - 1
     ]
     return lines + [line(threads * count + extra, count + extra, 0, 0) for extra in range(single)]
 
