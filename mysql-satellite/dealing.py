@@ -133,18 +133,16 @@ SMALL = ("log", "gate")
 
 @dataclass
 class Node:
-    """One while its cores are counted out. home: it is the master's. sizes: of its satellites."""
+    """One while its cores are counted out. caches: how many of them share each; home: it is the master's; sizes: of its satellites."""
 
     cores: list
+    caches: list
     home: bool
     fits: int
     master: int = 0
     log: int = 0
     gate: int = 0
     sizes: tuple = ()
-
-    def __post_init__(self):
-        self.caches = [len(cache) for cache in caches(self.cores)]
 
     def free(self):
         return len(self.cores) - self.master - self.log - self.gate - sum(self.sizes)
@@ -178,16 +176,16 @@ def packed(sizes, rooms):
 
 def best(cores, need, memoryless=frozenset()):
     """{"master": [Core], "log": …, "gate": …, "satellites": [[Core], …]} that gets the most done; None if there are not enough cores."""
-    by_node = nodes(cores)
-    with_memory = [node for node in by_node if node[0].node not in memoryless]
+    by_node = [(node, [len(cache) for cache in caches(node)]) for node in nodes(cores)]
+    with_memory = [each for each in by_node if each[0][0].node not in memoryless]
     # The master's nodes; of those that are alike, one.
-    homes = {tuple(map(len, caches(node))): node[0].node for node in with_memory or by_node}.values()
+    homes = {tuple(lengths): node[0].node for node, lengths in with_memory or by_node}.values()
     # Where there is room for satellites elsewhere, none is on a node without memory.
     for usable in (with_memory, by_node) if len(with_memory) < len(by_node) else (by_node,):
-        places = {node[0].node for node in usable}
+        places = {node[0].node for node, _ in usable}
         found = (place(by_node, places, need, rate, home) for rate in rates(len(cores), need) for home in homes)
-        if layout := max((each for each in found if each), key=lambda each: done(each, need), default=None):
-            return layout
+        if parts := max((each for each in found if each), key=lambda each: done(each, need), default=None):
+            return carved(parts)
     return None
 
 
@@ -204,19 +202,19 @@ def share(rate, need):
     return max(1, math.ceil(rate * need - 1e-9)) if need else 0
 
 
-def done(layout, need):
+def done(parts, need):
     """How much, by the server that is full first; then, by how evenly. Reads go where there is room, but the smallest satellite is full first."""
-    rates = [len(layout[name]) / getattr(need, name) for name in ("master", *SMALL) if getattr(need, name)]
-    sizes = [len(satellite) for satellite in layout["satellites"]]
+    rates = [sum(getattr(part, name) for part in parts) / getattr(need, name) for name in ("master", *SMALL) if getattr(need, name)]
+    sizes = [size for part in parts for size in part.sizes]
     if sizes:
         rates.append((sum(sizes) / len(sizes) + min(sizes)) / 2 / need.satellite)
     return min(rates, default=0), -max(rates, default=0)
 
 
 def place(by_node, places, need, rate, home):
-    """The layout for that rate, with the master on the node `home` and satellites on `places`; None if there is none."""
-    fits = max(len(cache) for node in by_node for cache in caches(node))
-    parts = [Node(node, bool(need.master) and node[0].node == home, fits) for node in by_node]
+    """[Node] for that rate, with the master on the node `home` and satellites on `places`; None if there is no such layout."""
+    fits = max(max(lengths) for _, lengths in by_node)
+    parts = [Node(node, lengths, bool(need.master) and node[0].node == home, fits) for node, lengths in by_node]
     for part in parts:
         part.master = min(share(rate, need.master), len(part.cores)) if part.home else 0
     small = {name: share(rate, getattr(need, name)) for name in SMALL}
@@ -228,7 +226,7 @@ def place(by_node, places, need, rate, home):
     most = {name: share(rate * MARGIN, getattr(need, name)) for name in SMALL}
     for part in parts:
         grow(part, parts, need, most)
-    return carved(parts)
+    return parts
 
 
 def spread(parts, satellites, cores):
