@@ -212,6 +212,23 @@ def test_every_mistake_is_reported_at_once(layout):
     assert not file.exists(), "nothing is written when something is wrong"
 
 
+@pytest.mark.parametrize(
+    "donors,wrong",
+    [
+        (["[satellite-1]", "[master]"], {1}),
+        (["[satellite-2]", "[satellite-1]"], {1, 2}),
+        (["[satellite-2]", "[satellite-3]", "[satellite-2, satellite-1]"], {1, 2, 3}),
+        (["[satellite-2]", "[satellite-3]", "[satellite-2, master]"], set()),
+        (["[satellite-2]", "null"], set()),
+    ],
+)
+def test_donors_that_never_get_data_from_the_master_are_mistakes(layout, donors, wrong):
+    listed = ", ".join(f"{{memory: 600m, tmpfs: 64m, buffer_pool: 64m, donors: {each}}}" for each in donors)
+    status, _, _, err, _ = layout(8, f"satellites: {{list: [{listed}]}}")
+    assert {int(n) for n in re.findall(r"SATELLITE_(\d)_DONORS: none of them ever gets its data from the master", err)} == wrong
+    assert status == (64 if wrong else 0), err
+
+
 def test_more_memory_than_the_machine_has_is_refused(layout):
     status, _, _, err, _ = layout(4, SATELLITES="99")
     assert status == 64
