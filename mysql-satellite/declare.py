@@ -4,12 +4,13 @@
 usage: declare.py FILE SERVER KEY=VALUE...
 
 In:  FILE, which need not be there yet; SERVER: satellites (KEY: count), master, log, gate or satellite-n (KEY: what multimed.schema.json has
-     for it).
+     for it; cpus=mix: no cores of its own).
 Out: the file's new text on stdout; or what is wrong on stderr, and exit status 64. Where satellites are counted, one that gets values of
      its own makes them a list.
 Must never: be believed alone; who calls it checks the new text as a whole, before it takes the place of the old one.
 """
 
+import copy
 import io
 import pathlib
 import re
@@ -18,14 +19,15 @@ import sys
 import ruamel.yaml
 
 COUNT = 2
+MIX = "mix"
 
 
 def main():
     file, server, *values = sys.argv[1:]
-    text = pathlib.Path(file).read_text() if pathlib.Path(file).exists() else ""
     try:
+        text = pathlib.Path(file).read_text() if pathlib.Path(file).exists() else ""
         print(declared(text, server, dict(value.split("=", 1) for value in values)), end="")
-    except (ruamel.yaml.YAMLError, Unclear) as error:
+    except (ruamel.yaml.YAMLError, Unclear, UnicodeDecodeError, RecursionError) as error:
         print(f"{pathlib.Path(file).name}: {error}", file=sys.stderr)
         return 64
     return 0
@@ -52,9 +54,12 @@ def declared(text, server, values):
     if server == "satellites":
         count(part(document, "satellites"), int(values["count"]))
     elif number:
-        one(part(document, "satellites"), int(number[1]), after(document, "satellites"), tail).update(typed(values))
-    else:
-        part(document, server).update(typed(values))
+        satellites = part(document, "satellites")
+        # Counted ones have no cores of their own.
+        if values != {"cpus": MIX} or satellites.get("list") is not None:
+            put(one(satellites, int(number[1]), after(document, "satellites"), tail), values)
+    elif values != {"cpus": MIX} or document.get(server) is not None:
+        put(part(document, server), values)
     out = io.StringIO()
     yaml.dump(document, out)
     return head + out.getvalue() + "".join(tail)
@@ -76,8 +81,17 @@ def part(parent, key):
     return parent[key]
 
 
+def put(part, values):
+    """cpus=mix: what it has of its own goes; the key stays, for the comments behind it."""
+    if values.get("cpus") == MIX:
+        values = {key: value for key, value in values.items() if key != "cpus"}
+        if part.get("cpus") is not None:
+            part["cpus"] = None
+    part.update(typed(values))
+
+
 def count(satellites, number):
-    listed = satellites.get("list")
+    listed = list_of(satellites)
     if listed is None:
         if "count" in satellites:
             satellites["count"] = number
@@ -89,12 +103,21 @@ def count(satellites, number):
     del listed[number:]
 
 
+def list_of(satellites):
+    listed = satellites.get("list")
+    if listed is not None and not isinstance(listed, list):
+        raise Unclear("satellites.list is no list")
+    return listed
+
+
 def one(satellites, number, next_part, tail):
     """next_part: (document, key) of what stands behind all of them, if there is any; tail: else lines for the end are added to it."""
-    if satellites.get("list") is None:
+    if list_of(satellites) is None:
+        if not isinstance(how_many := satellites.get("count") or COUNT, int) or how_many not in range(100):
+            raise Unclear("satellites.count is not a number from 1 to 99")
         behind = after(satellites, "count") or next_part
         comments = satellites.ca.items.pop("count", None)
-        how_many = satellites.pop("count", None) or COUNT
+        satellites.pop("count", None)
         satellites.pop("list", None)
         satellites.insert(0, "list", [empty() for _ in range(how_many)])
         # What the library counts to this key are the lines before the next.
@@ -106,9 +129,16 @@ def one(satellites, number, next_part, tail):
             parent.yaml_set_comment_before_after_key(key, before="\n" + lines.replace("# ", "").replace("#", ""))
     if not 1 <= number <= len(satellites["list"]):
         raise Unclear(f"there is no satellite-{number}: {len(satellites['list'])} satellites are declared")
-    if satellites["list"][number - 1] is None:
-        satellites["list"][number - 1] = empty()
-    return satellites["list"][number - 1]
+    listed, place = satellites["list"], number - 1
+    if listed[place] is None:
+        listed[place] = empty()
+    if not isinstance(listed[place], dict):
+        raise Unclear(f"satellites.list[{place}] is no list of keys and values")
+    if sum(each is listed[place] for each in listed) > 1:
+        # An alias (*name): what changes here must not change there.
+        listed[place] = copy.deepcopy(listed[place])
+        listed[place].yaml_set_anchor(None)
+    return listed[place]
 
 
 def after(parent, key):

@@ -117,12 +117,36 @@ def test_what_would_be_wrong_is_not_written(make, before, said):
             "satellites:\n  list: [{}]\n",
             "satellites:\n  list: [{memory: 1g, buffer_pool: 96m, tmpfs: 387m}]\n",
         ),
+        ("master", {"CPUS": "mix"}, "master:\n  cpus: 0\n# the log\nlog: {cpus: 0}\n", "master:\n  cpus:\n# the log\nlog: {cpus: 0}\n"),
+        ("log", {"CPUS": "mix"}, "log: {cpus: 0}\n", "log: {cpus: null}\n"),
+        ("satellite-1", {"CPUS": "mix"}, "satellites:\n  count: 1\n", "satellites:\n  count: 1\n"),
+        (
+            "satellite-2",
+            {"CPUS": "0"},
+            "satellites:\n  list: [&a {tmpfs: 512m, data: disk}, *a, *a]\n",
+            "satellites:\n  list: [&a {tmpfs: 512m, data: disk}, {tmpfs: 512m, data: disk, cpus: 0}, *a]\n",
+        ),
         ("satellite-1", {"TMPFS": "1200m"}, "satellites:\n  count: 1", "satellites:\n  list:\n    - tmpfs: 1200m\n"),
     ],
 )
 def test_resize_declares_what_was_given_and_what_follows_from_it(make, server, given, before, after):
     status, said, text = make("resize", before, SERVER=server, **given)
     assert (status, text) == (0, after), said
+
+
+@pytest.mark.parametrize(
+    "before,said",
+    [
+        ("satellites: {list: 3}\n", "satellites.list is no list"),
+        ("satellites: {count: x}\n", "satellites.count is not a number from 1 to 99"),
+        ("satellites: {count: 1000000000}\n", "satellites.count is not a number from 1 to 99"),
+        ("satellites: {list: [3, {}]}\n", "satellites.list[0] is no list of keys and values"),
+    ],
+)
+def test_resize_of_what_is_no_list_of_satellites_says_so(make, before, said):
+    status, error, text = make("resize", before, SERVER="satellite-1", CPUS="0")
+    assert status == 64 and f"multimed.yml: {said}" in error and "Traceback" not in error, error
+    assert text == before
 
 
 @pytest.mark.parametrize(
