@@ -212,6 +212,16 @@ def test_every_mistake_is_reported_at_once(layout):
     assert not file.exists(), "nothing is written when something is wrong"
 
 
+def test_limits_that_together_are_more_than_the_machine_has_are_a_warning(layout):
+    machine_has = int(re.search(r"MemTotal: +(\d+) kB", open("/proc/meminfo").read())[1]) >> 10
+    small = {"CDC_MEMORY": "1m", "KAFKA_MEMORY": "1m", "GATE_MEMORY": "1m", "PROXYSQL_MEMORY": "1m"}
+    status, _, _, err, _ = layout(4, "{}", **small)
+    assert (status, err) == (0, ""), "what master and satellites may take fits"
+    for name in small:
+        status, _, _, err, _ = layout(4, "{}", **small | {name: f"{machine_has}m"})
+        assert status == 0 and "level=warn" in err and f"this machine has {machine_has} MiB; with capture, 2 appliers, Kafka, gate" in err
+
+
 @pytest.mark.parametrize(
     "donors,wrong",
     [
@@ -291,7 +301,7 @@ def test_the_file_of_the_servers_says_what_each_gets(layout):
 def test_more_reads_give_satellites_a_larger_share(layout):
     def satellites(mix):
         _, groups, _, err, _ = layout(32, f"mix: {mix}")
-        assert not err
+        assert "level=error" not in err
         return len(groups["satellite-1"]) / len(groups["master"])
 
     assert satellites("{reads: 1, writes: 9}") < satellites("{}") < satellites("{heavy: 1}") <= satellites("{heavy: 1, writes: 0}")
