@@ -43,7 +43,13 @@ def layout(tmp_path):
         done = containers.run(
             "mysql-satellite/layout",
             check=False,
-            env={"PATH": f"{tools}:{os.environ['PATH']}", "LAYOUT_FILE": str(file), "LAYOUT_DIR": str(tmp_path), **settings},
+            env={
+                "PATH": f"{tools}:{os.environ['PATH']}",
+                "LAYOUT_FILE": str(file),
+                "LAYOUT_DIR": str(tmp_path),
+                "NODES_DIR": str(tmp_path),
+                **settings,
+            },
         )
         found = {match[1]: cores_of(match[2]) for match in map(LINE.match, done.stdout.partition("who runs")[0].splitlines()) if match}
         return done.returncode, found, done.stdout, done.stderr, file

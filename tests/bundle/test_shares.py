@@ -31,13 +31,13 @@ def test_the_shares_are_what_the_layout_would_give_two_satellites(title):
         "satellite-2": "SATELLITE_2_CPUS",
     }
     dealt = dealing.deal(cores, 2, {}, MIX)
-    assert shares.deal(lines, every) == {"all": dealing.joined(every)} | {
+    assert shares.deal(lines, every, lambda cores: set()) == {"all": dealing.joined(every)} | {
         server: dealing.joined(dealt[name]) for server, name in names.items()
     }
 
 
 def test_only_cores_that_a_container_may_use_are_dealt():
-    found = shares.deal(machine(2, 1, 16), set(range(8, 24)))
+    found = shares.deal(machine(2, 1, 16), set(range(8, 24)), lambda cores: set())
     assert found["all"] == "8-23"
     assert set().union(*(dealing.expanded(cores) for cores in found.values())) == set(range(8, 24))
 
