@@ -120,7 +120,7 @@ def test_each_service_sees_only_its_own_secrets(stack):
         service: set(stack.compose("exec", "-T", service, "ls", "/run/secrets").stdout.split())
         for service in ("master", "satellite-1", "capture", "applier-1", "gate")
     }
-    assert seen["gate"] == {"gate_password"}
+    assert seen["gate"] == {"gate_password", "admin_token"}
     assert seen["capture"] == {"capture_password", "log_writer_password", "log_reader_password"}
     assert seen["applier-1"] == {"applier_password", "log_reader_password"}
     assert seen["satellite-1"] == {"applier_password", "clone_password"}
