@@ -44,7 +44,7 @@ REPLICATION = {
 PRIVILEGES = {
     "multimed_capture": {"SELECT", "SHOW DATABASES", "SHOW VIEW", "REPLICATION SLAVE", "REPLICATION CLIENT"},
     "multimed_clone": {"BACKUP_ADMIN"},
-    "multimed_gate": {"USAGE"},
+    "multimed_gate": {"PROCESS"},
     "multimed_monitor": {"REPLICATION CLIENT"},
 }
 GOOD_CLOCKS = {"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "xen"}

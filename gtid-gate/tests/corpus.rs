@@ -2,7 +2,7 @@
 
 use gtid_gate::protocol::charset::Encoding;
 use gtid_gate::sql::{
-    ChoiceValue, Class, Name, SetItem, classify, folded, is_system_schema, named_tables,
+    ChoiceValue, Class, Completion, Name, SetItem, classify, folded, is_system_schema, named_tables,
     understand, understand_bytes,
 };
 use proptest::prelude::*;
@@ -58,14 +58,8 @@ fn name(class: &Class) -> String {
                 flags(&[ro, rw, (*consistent_snapshot, "snapshot")])
             )
         }
-        Class::Commit { chain, release } => format!(
-            "commit{}",
-            flags(&[(*chain, "chain"), (*release, "release")])
-        ),
-        Class::Rollback { chain, release } => format!(
-            "rollback{}",
-            flags(&[(*chain, "chain"), (*release, "release")])
-        ),
+        Class::Commit(completion) => format!("commit{}", completed(completion)),
+        Class::Rollback(completion) => format!("rollback{}", completed(completion)),
         Class::Use(schema) => format!("use {schema}"),
         Class::Kill { query_only, id } => {
             let query = flags(&[(*query_only, "query")]);
@@ -81,32 +75,34 @@ fn name(class: &Class) -> String {
     }
 }
 
+fn completed(completion: &Completion) -> String {
+    let said = |what: Option<bool>, yes, no| match what {
+        Some(true) => yes,
+        Some(false) => no,
+        None => "",
+    };
+    let chain = said(completion.chain, " chain", " no chain");
+    format!(
+        "{chain}{}",
+        said(completion.release, " release", " no release")
+    )
+}
+
 fn item_name(item: &SetItem) -> String {
     let switch = |on: &bool| if *on { "ON" } else { "OFF" };
     match item {
-        SetItem::Session { name, value } => format!("{name}={value}"),
-        SetItem::SessionComputed { name } => format!("{name}=?"),
-        SetItem::Autocommit(on) => format!("autocommit {}", switch(on)),
-        SetItem::TransactionReadOnlySession(on) => format!("read-only session {}", switch(on)),
+        SetItem::Session(name) => name.clone(),
+        SetItem::Timestamp(value) => format!("timestamp={value}"),
         SetItem::TransactionReadOnlyNext(on) => format!("read-only next {}", switch(on)),
-        SetItem::IsolationSession(level) => format!("isolation session {level}"),
         SetItem::IsolationNext(level) => format!("isolation next {level}"),
-        SetItem::Names {
-            charset,
-            collation: None,
-        } => format!("names {charset}"),
-        SetItem::Names {
-            charset,
-            collation: Some(c),
-        } => format!("names {charset} {c}"),
-        SetItem::Charset(charset) => format!("charset {charset}"),
-        SetItem::UserVariable(name) => format!("@{name}"),
+        SetItem::UserVariable => "@".into(),
         SetItem::Choice { name, value } => match value {
             ChoiceValue::Said(Some(value)) => format!("choice {name}={value}"),
             ChoiceValue::Said(None) => format!("choice {name}=NULL"),
             ChoiceValue::Computed => format!("choice {name}=?"),
         },
         SetItem::Global => "global".into(),
+        SetItem::Account => "account".into(),
         SetItem::Other => "other".into(),
     }
 }

@@ -77,7 +77,7 @@ def test_accounts_of_the_stack_have_least_privileges(stack):
         user: " ".join(row[0] for row in stack.sql("master", f"SHOW GRANTS FOR {user}"))
         for user in ("multimed_gate", "multimed_clone", "multimed_monitor", "multimed_capture", "app")
     }
-    assert grants["multimed_gate"].startswith("GRANT USAGE ON *.*")
+    assert grants["multimed_gate"].startswith("GRANT PROCESS ON *.*")
     assert "BACKUP_ADMIN" in grants["multimed_clone"] and "SELECT" not in grants["multimed_clone"]
     assert grants["multimed_monitor"].startswith("GRANT REPLICATION CLIENT ON *.*")
     for word in ("INSERT", "SUPER", "ALL PRIVILEGES", "SYSTEM_VARIABLES_ADMIN"):

@@ -10,6 +10,7 @@ use crate::net::{socket, tls};
 use crate::protocol::codec::Conn;
 use crate::protocol::error::{BackendError, SqlError};
 use crate::protocol::handshake::{self, CACHING_SHA2, Greeting, Login, NATIVE, NONCE, SHA256};
+use crate::protocol::session_track::{REPORT_ALL, Report};
 use crate::protocol::{auth, capability as cap, wire};
 use rustls::pki_types::ServerName;
 use std::collections::HashMap;
@@ -21,6 +22,7 @@ use tokio_rustls::TlsConnector;
 
 pub const COM_QUIT: u8 = 0x01;
 pub const COM_INIT_DB: u8 = 0x02;
+pub const COM_PING: u8 = 0x0e;
 const COM_STMT_CLOSE: u8 = 0x19;
 const COM_RESET_CONNECTION: u8 = 0x1f;
 
@@ -93,6 +95,19 @@ pub struct Backend {
     /// How far the session's settings were replayed here.
     pub replayed: u64,
     pub autocommit: bool,
+    /// The server reports all that changes in the session.
+    pub reporting: bool,
+    /// As it was when that began.
+    pub sql_mode: Option<String>,
+    /// Among it, what is set for the next transaction.
+    pub reports_next: bool,
+    /// Its last answer had no room for that, nor for the transaction's state: the next one will have it.
+    pub unreported: bool,
+    /// With autocommit off, something ran here since the last COMMIT or ROLLBACK: it may hold locks though no transaction is
+    /// reported to be open (measured).
+    pub left: bool,
+    /// What was reported with answers to the gate's own questions.
+    pub unheard: Report,
     pub statements: HashMap<StatementKey, BackendStatement>,
     /// No other connection has it, and this one another once it has been in other hands.
     pub number: u64,
@@ -182,6 +197,12 @@ impl Backend {
             database: wish.database.map(str::to_owned),
             replayed: 0,
             autocommit: true,
+            reporting: false,
+            sql_mode: None,
+            reports_next: false,
+            unreported: false,
+            left: false,
+            unheard: Report::default(),
             statements: HashMap::new(),
             number: Self::new_number(),
             losses,
@@ -227,6 +248,12 @@ impl Backend {
             database: None,
             replayed: 0,
             autocommit: true,
+            reporting: true,
+            sql_mode: None,
+            reports_next: false,
+            unreported: false,
+            left: false,
+            unheard: Report::default(),
             statements: HashMap::new(),
             losses: server.losses(),
             permit: None,
@@ -244,6 +271,11 @@ impl Backend {
         self.statements.clear();
         self.autocommit = true;
         self.replayed = 0;
+        self.reporting = false;
+        self.reports_next = false;
+        self.unreported = false;
+        self.left = false;
+        self.unheard = Report::default();
         let rules = match self.server.role {
             Role::Master => None,
             Role::Satellite => Some(READ_ONLY),
@@ -320,11 +352,29 @@ impl Backend {
     }
 
     pub async fn select_database(&mut self, name: &str) -> Result<(), BackendError> {
+        match name.is_ascii() {
+            true => self.use_database(name).await,
+            false => self.use_database_in_utf8(name).await,
+        }
+    }
+
+    async fn use_database(&mut self, name: &str) -> Result<(), BackendError> {
         let mut command = vec![COM_INIT_DB];
         command.extend_from_slice(name.as_bytes());
         self.simple_command(&command).await?;
         self.database = Some(name.to_owned());
         Ok(())
+    }
+
+    /// The server reads names in the session's character set.
+    async fn use_database_in_utf8(&mut self, name: &str) -> Result<(), BackendError> {
+        let answer = self.query("SELECT @@SESSION.character_set_client").await?;
+        let charset = answer.text(0, 0).unwrap_or("utf8mb4").to_owned();
+        self.query("SET character_set_client = utf8mb4").await?;
+        let used = self.use_database(name).await;
+        self.query(&format!("SET character_set_client = {charset}"))
+            .await?;
+        used
     }
 
     /// A command that is answered by OK or an error.
@@ -343,7 +393,34 @@ impl Backend {
     }
 
     pub async fn query(&mut self, sql: &str) -> Result<TextResult, BackendError> {
-        query::run(&mut self.conn, self.capabilities, sql).await
+        let mut result = query::run(&mut self.conn, self.capabilities, sql).await?;
+        self.unheard.add(std::mem::take(&mut result.report));
+        Ok(result)
+    }
+
+    /// Has the server report all that changes in the session from here on.
+    pub async fn report_all(&mut self) -> Result<(), BackendError> {
+        let answer = query::run(&mut self.conn, self.capabilities, REPORT_ALL).await?;
+        self.reporting = true;
+        let mut variables = answer.report.variables.into_iter();
+        let mode = variables.find(|(name, _)| name == "sql_mode");
+        self.sql_mode = mode.map(|(_, mode)| mode);
+        Ok(())
+    }
+
+    /// The status flags, and what has changed since the server could report it last. Leaves warnings and FOUND_ROWS() as they are
+    /// (measured).
+    pub async fn status(&mut self) -> Result<(u16, Report), BackendError> {
+        self.conn.begin();
+        self.conn.send(&[COM_PING]).await?;
+        let answer = self.conn.packet(MAX_OWN_ANSWER).await?;
+        if answer.first() == Some(&0xff) {
+            return Err(BackendError::Sql(wire::parse_err(&answer)));
+        }
+        let mut report = std::mem::take(&mut self.unheard);
+        report.add(query::report(self.capabilities, &answer));
+        self.unreported = false;
+        Ok((wire::ok_status(&answer)?, report))
     }
 
     /// Column definitions end without a packet of their own.

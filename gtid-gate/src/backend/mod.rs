@@ -13,6 +13,7 @@ mod server;
 mod shapes;
 mod slowdown;
 mod statements;
+mod temporary_tables;
 mod timeout_defaults;
 mod times;
 mod turns;
@@ -20,7 +21,7 @@ mod weights;
 
 pub use backlog::{Backlog, Look, Looks, ORDINARY_LAG};
 pub use connection::{
-    Backend, BackendStatement, COM_INIT_DB, COM_QUIT, Server, Socket, StatementKey, Wish, bounded,
+    Backend, BackendStatement, COM_INIT_DB, COM_PING, COM_QUIT, Server, Socket, StatementKey, Wish, bounded,
     set_charset,
 };
 pub use membership::Servers;
@@ -30,6 +31,7 @@ pub use query::{COM_QUERY, Cell, TextResult};
 pub use server::{Incarnation, Position, Role, Waiter, lag_transactions};
 pub use shapes::{Row, Seen, Shapes};
 pub use statements::{Ended, MOST_DIGESTS, StatementRow, Statements};
+pub use temporary_tables::TemporaryTables;
 pub use timeout_defaults::follow_defaults;
 pub use times::{Average, Known, Times};
 pub use turns::Turn;

@@ -3,6 +3,7 @@
 use crate::protocol::capability as cap;
 use crate::protocol::codec::Conn;
 use crate::protocol::error::BackendError;
+use crate::protocol::session_track::{self, Report};
 use crate::protocol::wire::{self, Reader};
 
 pub const COM_QUERY: u8 = 0x03;
@@ -21,6 +22,8 @@ pub struct TextResult {
     /// MySQL's type code of each column.
     pub types: Vec<u8>,
     pub rows: Vec<Vec<Cell>>,
+    /// What else the server has reported of the session with it.
+    pub report: Report,
 }
 
 impl TextResult {
@@ -49,7 +52,12 @@ pub async fn run(
     conn.send(&command(capabilities, sql)).await?;
     let first = conn.packet(MAX_OWN_ANSWER).await?;
     match first.first() {
-        Some(0x00) => return Ok(TextResult::default()),
+        Some(0x00) => {
+            return Ok(TextResult {
+                report: report(capabilities, &first),
+                ..TextResult::default()
+            });
+        }
         Some(0xff) => return Err(BackendError::Sql(wire::parse_err(&first))),
         _ => {}
     }
@@ -67,10 +75,23 @@ pub async fn run(
         let packet = conn.packet(MAX_OWN_ANSWER).await?;
         match packet.first() {
             Some(0xff) => return Err(BackendError::Sql(wire::parse_err(&packet))),
-            Some(0xfe) if packet.len() < 0xff_ffff => return Ok(result),
+            Some(0xfe) if packet.len() < 0xff_ffff => {
+                if capabilities & cap::DEPRECATE_EOF != 0 {
+                    result.report = report(capabilities, &packet);
+                }
+                return Ok(result);
+            }
             _ => result.rows.push(row(&packet, columns)?),
         }
     }
+}
+
+/// What an OK packet reports of the session.
+pub fn report(capabilities: u32, ok: &[u8]) -> Report {
+    let tracks = capabilities & cap::SESSION_TRACK != 0;
+    let read = tracks.then(|| session_track::read(ok, None, false));
+    let tracked = read.and_then(Result::ok).flatten();
+    tracked.map_or_else(Report::default, |t| t.report)
 }
 
 fn row(packet: &[u8], columns: u64) -> Result<Vec<Cell>, BackendError> {

@@ -16,7 +16,7 @@ use crate::protocol::error::{BackendError, PacketError, SqlError};
 use crate::protocol::handshake::{self, CACHING_SHA2, FirstAnswer, Greeting, Login, NONCE};
 use crate::protocol::stream::Stream;
 use crate::protocol::tls_status::SslStatus;
-use crate::protocol::wire::{self, STATUS_AUTOCOMMIT};
+use crate::protocol::wire::STATUS_AUTOCOMMIT;
 use crate::protocol::{auth, capability as cap};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -383,10 +383,6 @@ async fn ask_master(
             other => other.for_client("the master"),
         })
     })
-}
-
-pub fn welcome() -> Vec<u8> {
-    wire::ok_packet(STATUS_AUTOCOMMIT)
 }
 
 #[cfg(test)]

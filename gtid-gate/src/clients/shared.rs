@@ -1,5 +1,6 @@
 //! What all sessions share.
 
+use crate::backend::TemporaryTables;
 use crate::clients::credentials::Passwords;
 use crate::clients::login_limits::LoginLimits;
 use crate::clients::registry::Registry;
@@ -32,6 +33,7 @@ pub struct Shared {
     pub registry: Registry,
     /// What clients have the gate hold.
     pub memory: Arc<Memory>,
+    pub temporary_tables: TemporaryTables,
     /// Timeouts towards clients, as the master has them.
     pub timeouts: Defaults,
     pub tls: TlsAcceptor,

@@ -2,7 +2,7 @@
 //!
 //! In: settings. Out: an exit status. Must never: begin to serve with half of what it needs.
 
-use crate::backend::{Monitor, Servers, follow_defaults};
+use crate::backend::{Monitor, Servers, TemporaryTables, follow_defaults};
 use crate::clients::credentials::Passwords;
 use crate::clients::login_limits::LoginLimits;
 use crate::clients::registry::Registry;
@@ -202,7 +202,9 @@ pub(crate) fn assemble(
         config.memory,
         metrics.memory.clone(),
     );
+    let master = Monitor::new(gate.servers.master.clone(), &config, metrics.clone());
     Ok(Shared {
+        temporary_tables: TemporaryTables::new(master),
         began: Instant::now(),
         gate,
         memory,

@@ -5,12 +5,11 @@
 //! Must never: hold back a row, or need a row whole: only packets that say something about the response are looked into, and
 //! what SHOW STATUS says about the client's connection.
 
-use super::session_track;
+use super::session_track::{self, Report, Trackers};
 use super::status_rows::StatusRows;
 use super::wire::{
     self, HEADER, MAX_PAYLOAD, Reader, STATUS_CURSOR_EXISTS, STATUS_MORE_RESULTS, payload_size,
 };
-use crate::gtid::GtidSet;
 use bytes::BytesMut;
 
 /// A status variable's name and value take less, as do the definitions of their columns.
@@ -84,10 +83,14 @@ pub struct Response {
     pub inserted: bool,
     /// The server's OK packets may end with what changed in the session.
     pub tracks: bool,
-    /// The client did not ask for that: it is taken out.
-    pub strips: bool,
-    /// What the session has committed, as the server told.
-    pub committed: Option<GtidSet>,
+    /// Which of that the client gets; nothing: none of it.
+    pub wanted: Option<Trackers>,
+    /// The client was told that an explicit transaction is open.
+    pub shown: bool,
+    /// What the server has reported of the session.
+    pub report: Report,
+    /// Its last packet had room for such reports.
+    pub reports: bool,
     /// Rows to be replaced, if the statement asks for status variables.
     pub status_rows: Option<Box<StatusRows>>,
 }
@@ -114,8 +117,10 @@ impl Response {
             warned: false,
             inserted: false,
             tracks: false,
-            strips: false,
-            committed: None,
+            wanted: None,
+            shown: false,
+            report: Report::default(),
+            reports: false,
             status_rows: None,
         }
     }
@@ -191,6 +196,7 @@ impl Response {
         if self.must_be_whole(head, size) {
             let payload = bytes.get_mut(HEADER..HEADER + size)?;
             let phase = self.phase;
+            self.reports = false;
             self.look(payload);
             if let Some(plain) = self.tracked(phase, payload) {
                 replace(all, at, size, &plain);
@@ -324,13 +330,11 @@ impl Response {
         if !self.tracks || !(ends_rows || is_ok) {
             return None;
         }
-        let tracked = session_track::read(payload).ok()??;
-        if let Some(committed) = tracked.committed {
-            self.committed
-                .get_or_insert_default()
-                .union_with(&committed);
-        }
-        self.strips.then_some(tracked.plain)
+        self.reports = true;
+        let tracked = session_track::read(payload, self.wanted.as_ref(), self.shown).ok()??;
+        self.shown = tracked.report.transaction.unwrap_or(self.shown);
+        self.report.add(tracked.report);
+        (tracked.filtered != payload).then_some(tracked.filtered)
     }
 
     fn single(&mut self, payload: &mut [u8]) -> Phase {

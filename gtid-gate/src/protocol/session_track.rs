@@ -1,23 +1,146 @@
-//! What an OK packet tells of the session: the GTIDs of its commits (`session_track_gtids`).
+//! What an OK packet reports of the session: settings, schema, changes without a name, transactions, the GTIDs of its commits.
 //!
-//! In: an OK packet of a connection with CLIENT_SESSION_TRACK. Out: the GTIDs, and the packet as a client gets it that did
-//! not ask for session tracking. Protocol: dev.mysql.com, "OK_Packet", "Session State Information".
+//! In: an OK packet of a connection with CLIENT_SESSION_TRACK, and which of its reports the client wants. Out: the report, and the
+//! packet with no more than that. Protocol: dev.mysql.com, "OK_Packet", "Session State Information".
+//! Must never: let a client have a report that it did not ask for.
 
 use super::error::PacketError;
 use super::wire::{self, Reader};
 use crate::gtid::GtidSet;
+use std::sync::Arc;
 
 const STATE_CHANGED: u16 = 0x4000;
-const TRACK_GTIDS: u8 = 3;
+/// A change whose name the report lacks: a user variable, a temporary table, a statement prepared in SQL.
+const YES: &[u8] = b"1";
+/// Counts statements; reported with each where all variables are.
+const STATEMENT_ID: &str = "statement_id";
+/// `session_track_system_variables` of a session that has not set it.
+const DEFAULT_VARIABLES: &str =
+    "time_zone,autocommit,character_set_client,character_set_results,character_set_connection";
+
+/// What has a server report everything that it can. Its answer reports sql_mode, whatever that is.
+pub const REPORT_ALL: &str = "SET SESSION session_track_system_variables = '*', SESSION session_track_schema = 1, \
+     SESSION session_track_state_change = 1, SESSION sql_mode = @@SESSION.sql_mode";
+/// Has it report what is set for the next transaction, until that has begun, too.
+pub const REPORT_NEXT: &str = "SET SESSION session_track_transaction_info = 'CHARACTERISTICS'";
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Variable,
+    Schema,
+    State,
+    Gtids,
+    Characteristics,
+    Transaction,
+    Unknown,
+}
+
+impl Kind {
+    fn of(code: u8) -> Self {
+        match code {
+            0 => Self::Variable,
+            1 => Self::Schema,
+            2 => Self::State,
+            3 => Self::Gtids,
+            4 => Self::Characteristics,
+            5 => Self::Transaction,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// What changed in the session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// What the session has committed.
+    pub committed: Option<GtidSet>,
+    /// The current schema, in UTF-8; empty: none.
+    pub schema: Option<String>,
+    /// Names and values, in their order.
+    pub variables: Vec<(String, String)>,
+    /// Something has changed, with or without a name.
+    pub changed: bool,
+    /// What is set for the next transaction: statements, or nothing.
+    pub characteristics: Option<String>,
+    /// An explicit transaction is open.
+    pub transaction: Option<bool>,
+}
+
+impl Report {
+    /// What a later packet reports counts.
+    pub fn add(&mut self, later: Self) {
+        if let Some(committed) = later.committed {
+            self.committed
+                .get_or_insert_default()
+                .union_with(&committed);
+        }
+        self.schema = later.schema.or(self.schema.take());
+        self.variables.extend(later.variables);
+        self.changed |= later.changed;
+        self.characteristics = later.characteristics.or(self.characteristics.take());
+        self.transaction = later.transaction.or(self.transaction);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Which reports a client with CLIENT_SESSION_TRACK gets: the session's `session_track_…` as the client has set them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trackers {
+    variables: Arc<str>,
+    pub schema: bool,
+    pub state: bool,
+    /// `session_track_transaction_info` is not OFF.
+    pub transactions: bool,
+}
+
+impl Default for Trackers {
+    fn default() -> Self {
+        Self {
+            variables: DEFAULT_VARIABLES.into(),
+            schema: true,
+            state: false,
+            transactions: false,
+        }
+    }
+}
+
+impl Trackers {
+    /// What the client has set; false if it is none of these.
+    pub fn set(&mut self, name: &str, value: &str) -> bool {
+        let on = value != "OFF";
+        match name {
+            "session_track_system_variables" => self.variables = value.to_ascii_lowercase().into(),
+            "session_track_schema" => self.schema = on,
+            "session_track_state_change" => self.state = on,
+            "session_track_transaction_info" => self.transactions = on,
+            _ => return false,
+        }
+        true
+    }
+
+    fn variable(&self, name: &str) -> bool {
+        let mut listed = self.variables.split(',').map(str::trim);
+        listed.any(|v| v == "*" || v == name)
+    }
+}
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Tracked {
-    pub committed: Option<GtidSet>,
-    pub plain: Vec<u8>,
+    pub report: Report,
+    /// The packet as the client gets it.
+    pub filtered: Vec<u8>,
 }
 
-/// Nothing if the packet ends before.
-pub fn read(payload: &[u8]) -> Result<Option<Tracked>, PacketError> {
+/// Nothing if the packet ends before. `wanted`: nothing for a client without session tracking. `shown`: the client was told that an
+/// explicit transaction is open.
+pub fn read(
+    payload: &[u8],
+    wanted: Option<&Trackers>,
+    shown: bool,
+) -> Result<Option<Tracked>, PacketError> {
     let offset = wire::ok_status_offset(payload)?;
     let (head, rest) = payload
         .split_at_checked(offset + 4)
@@ -28,32 +151,113 @@ pub fn read(payload: &[u8]) -> Result<Option<Tracked>, PacketError> {
     let mut reader = Reader::new(rest);
     let message = reader.lenenc_bytes()?;
     let status = u16::from_le_bytes([head[offset], head[offset + 1]]);
-    let committed = match status & STATE_CHANGED {
-        0 => None,
-        _ => gtids(reader.lenenc_bytes()?)?,
-    };
-    let mut plain = head.to_vec();
-    plain[offset..offset + 2].copy_from_slice(&(status & !STATE_CHANGED).to_le_bytes());
-    // The message has its length before it in both forms (the documentation says otherwise); an empty one is left out.
-    if !message.is_empty() {
-        wire::put_lenenc(&mut plain, message.len() as u64);
-        plain.extend_from_slice(message);
-    }
-    Ok(Some(Tracked { committed, plain }))
-}
-
-fn gtids(state: &[u8]) -> Result<Option<GtidSet>, PacketError> {
-    let mut reader = Reader::new(state);
-    while !reader.is_empty() {
-        let (kind, data) = (reader.u8()?, reader.lenenc_bytes()?);
-        if kind == TRACK_GTIDS {
-            let mut data = Reader::new(data);
-            data.u8()?;
-            let text = std::str::from_utf8(data.lenenc_bytes()?).ok();
-            return Ok(text.and_then(|t| GtidSet::parse(t).ok()));
+    let (mut report, mut kept) = (Report::default(), Vec::new());
+    if status & STATE_CHANGED != 0 {
+        let mut entries = Reader::new(reader.lenenc_bytes()?);
+        while !entries.is_empty() {
+            let (code, data) = (entries.u8()?, entries.lenenc_bytes()?);
+            let passes = entry(Kind::of(code), data, &mut report, wanted, shown)?;
+            if passes && wanted.is_some() {
+                kept.push(code);
+                wire::put_lenenc_bytes(&mut kept, data);
+            }
         }
     }
-    Ok(None)
+    let mut filtered = head.to_vec();
+    let status = match kept.is_empty() {
+        true => status & !STATE_CHANGED,
+        false => status,
+    };
+    filtered[offset..offset + 2].copy_from_slice(&status.to_le_bytes());
+    // The message has its length before it in both forms (the documentation says otherwise); an empty one is left out.
+    if !message.is_empty() || !kept.is_empty() {
+        wire::put_lenenc_bytes(&mut filtered, message);
+    }
+    if !kept.is_empty() {
+        wire::put_lenenc_bytes(&mut filtered, &kept);
+    }
+    Ok(Some(Tracked { report, filtered }))
+}
+
+/// Reads one entry into the report; whether the client wants it.
+fn entry(
+    kind: Kind,
+    data: &[u8],
+    report: &mut Report,
+    wanted: Option<&Trackers>,
+    shown: bool,
+) -> Result<bool, PacketError> {
+    let wants = |asks: fn(&Trackers) -> bool| wanted.is_some_and(asks);
+    let mut data = Reader::new(data);
+    Ok(match kind {
+        Kind::Variable => {
+            let (name, value) = (text(&mut data)?, text(&mut data)?);
+            let wants = wanted.is_some_and(|w| w.variable(&name));
+            if name != STATEMENT_ID {
+                report.variables.push((name, value));
+            }
+            wants
+        }
+        Kind::Schema => {
+            report.schema = Some(text(&mut data)?);
+            wants(|w| w.schema)
+        }
+        Kind::State => {
+            report.changed |= data.rest() == YES;
+            wants(|w| w.state)
+        }
+        Kind::Gtids => {
+            data.u8()?;
+            let gtids = text(&mut data)?;
+            report.committed = GtidSet::parse(&gtids).ok();
+            true
+        }
+        Kind::Characteristics => {
+            report.characteristics = Some(text(&mut data)?);
+            wants(|w| w.transactions)
+        }
+        Kind::Transaction => {
+            let open = data.lenenc_bytes()?.first().is_some_and(|b| *b != b'_');
+            report.transaction = Some(open);
+            wants(|w| w.transactions) || open != shown
+        }
+        Kind::Unknown => true,
+    })
+}
+
+fn text(data: &mut Reader) -> Result<String, PacketError> {
+    Ok(String::from_utf8_lossy(data.lenenc_bytes()?).into_owned())
+}
+
+/// What the gate's own OK packet reports.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Own<'a> {
+    pub schema: Option<&'a str>,
+    pub transaction: Option<bool>,
+}
+
+/// An OK packet of the gate's own, without affected rows. `wanted` as in `read`.
+pub fn ok_packet(status: u16, own: Own, wanted: Option<&Trackers>) -> Vec<u8> {
+    let mut entries = Vec::new();
+    let mut put = |code: u8, data: &[u8]| {
+        let mut with_length = Vec::new();
+        wire::put_lenenc_bytes(&mut with_length, data);
+        entries.push(code);
+        wire::put_lenenc_bytes(&mut entries, &with_length);
+    };
+    if let (Some(schema), true) = (own.schema, wanted.is_some_and(|w| w.schema)) {
+        put(1, schema.as_bytes());
+    }
+    if let (Some(open), true) = (own.transaction, wanted.is_some()) {
+        put(5, if open { b"T_______" } else { b"________" });
+    }
+    if entries.is_empty() {
+        return wire::ok_packet(status);
+    }
+    let mut packet = wire::ok_packet(status | STATE_CHANGED);
+    wire::put_lenenc(&mut packet, 0);
+    wire::put_lenenc_bytes(&mut packet, &entries);
+    packet
 }
 
 #[cfg(test)]
@@ -79,42 +283,71 @@ mod tests {
 
     fn tracked(gtid: &str) -> Vec<u8> {
         let data = [vec![0], with_length(gtid.as_bytes())].concat();
-        let other = [vec![1], with_length(b"\x01a\x01b")].concat();
+        let other = [vec![1], with_length(b"\x01a")].concat();
         let state = [other, vec![3], with_length(&data)].concat();
         [with_length(b"Rows matched: 1"), with_length(&state)].concat()
     }
 
     #[test]
     fn a_commit_tells_its_gtid_and_the_client_gets_the_packet_it_knows() {
-        let read = read(&ok(STATE_CHANGED | 2, &tracked(GTID)))
-            .unwrap()
-            .unwrap();
-        assert_eq!(read.committed, Some(GtidSet::parse(GTID).unwrap()));
-        assert_eq!(read.plain, ok(2, &with_length(b"Rows matched: 1")));
+        let packet = ok(STATE_CHANGED | 2, &tracked(GTID));
+        let read = read(&packet, None, false).unwrap().unwrap();
+        assert_eq!(read.report.committed, Some(GtidSet::parse(GTID).unwrap()));
+        assert_eq!(read.report.schema.as_deref(), Some("a"));
+        assert_eq!(read.filtered, ok(2, &with_length(b"Rows matched: 1")));
     }
 
     #[test]
     fn a_packet_that_tells_nothing_stays() {
-        assert!(matches!(read(&ok(2, b"")), Ok(None)));
-        let read = read(&ok(2, &with_length(b"info"))).unwrap().unwrap();
-        assert_eq!(
-            (read.committed, read.plain),
-            (None, ok(2, &with_length(b"info")))
-        );
+        assert!(matches!(read(&ok(2, b""), None, false), Ok(None)));
+        let packet = ok(2, &with_length(b"info"));
+        let read = read(&packet, None, false).unwrap().unwrap();
+        assert!(read.report.is_empty());
+        assert_eq!(read.filtered, packet);
     }
 
     #[test]
     fn half_a_packet_is_an_error() {
         let whole = ok(STATE_CHANGED, &tracked(GTID));
         for size in 8..whole.len() {
-            assert!(read(&whole[..size]).is_err(), "{size}");
+            assert!(read(&whole[..size], None, false).is_err(), "{size}");
         }
-        assert_eq!(
-            read(&ok(STATE_CHANGED, &tracked("x")))
-                .unwrap()
-                .unwrap()
-                .committed,
-            None
-        );
+        let odd = read(&ok(STATE_CHANGED, &tracked("x")), None, false);
+        assert_eq!(odd.unwrap().unwrap().report.committed, None);
+    }
+
+    fn entry(code: u8, data: &[u8]) -> Vec<u8> {
+        [vec![code], with_length(data)].concat()
+    }
+
+    #[test]
+    fn a_client_gets_the_reports_that_it_asked_for_and_no_others() {
+        let variable =
+            |name: &str, value: &str| [name, value].map(|t| with_length(t.as_bytes())).concat();
+        let zone = entry(0, &variable("time_zone", "+05:00"));
+        let schema = entry(1, &with_length(b"a"));
+        let ours = [
+            entry(0, &variable("sql_mode", "ANSI")),
+            entry(0, &variable("statement_id", "7")),
+            entry(2, b"1"),
+        ];
+        let all = [&zone[..], &ours.concat(), &schema].concat();
+        let packet = |entries: &[u8]| {
+            let tail = [with_length(b""), with_length(entries)].concat();
+            ok(STATE_CHANGED | 2, &tail)
+        };
+        let mut wanted = Trackers::default();
+        let filtered = |wanted: &Trackers| {
+            let read = read(&packet(&all), Some(wanted), false);
+            read.unwrap().unwrap().filtered
+        };
+        assert_eq!(filtered(&wanted), packet(&[&zone[..], &schema].concat()));
+        wanted.set("session_track_schema", "OFF");
+        assert_eq!(filtered(&wanted), packet(&zone));
+        wanted.set("session_track_system_variables", "");
+        assert_eq!(filtered(&wanted), ok(2, b""));
+        let report = read(&packet(&all), None, false).unwrap().unwrap().report;
+        assert!(report.changed);
+        assert_eq!(report.variables.len(), 2);
     }
 }

@@ -14,6 +14,7 @@ pub const STATUS_AUTOCOMMIT: u16 = 0x0002;
 pub const STATUS_MORE_RESULTS: u16 = 0x0008;
 pub const STATUS_CURSOR_EXISTS: u16 = 0x0040;
 pub const STATUS_LAST_ROW_SENT: u16 = 0x0080;
+pub const STATUS_NO_BACKSLASH_ESCAPES: u16 = 0x0200;
 pub const STATUS_IN_TRANS_READONLY: u16 = 0x2000;
 
 /// The size in a header of at least three bytes.
@@ -166,6 +167,12 @@ pub fn ok_insert_id(payload: &[u8]) -> Result<u64, PacketError> {
     reader.u8()?;
     reader.lenenc()?;
     reader.lenenc()
+}
+
+/// The status flags of an OK packet.
+pub fn ok_status(payload: &[u8]) -> Result<u16, PacketError> {
+    let offset = ok_status_offset(payload)?;
+    Reader::new(&payload[offset..]).u16()
 }
 
 /// Where an OK packet (header 0x00, or 0xFE ending rows) has its status flags.

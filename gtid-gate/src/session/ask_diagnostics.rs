@@ -42,7 +42,9 @@ impl Session {
             && !say.is_empty()
             && let Work::Execute(execution) = work
         {
-            execution.prepare(backend).await.map_err(not_sent)?;
+            let around = self.reading_around(execution);
+            let prepared = execution.prepare(backend, around).await;
+            prepared.map_err(not_sent)?;
         }
         for sql in say.drain(..) {
             // SIGNAL fails, as it should.

@@ -4,7 +4,6 @@ use super::fault::Fault;
 use super::parts::Session;
 use super::state::Tx;
 use super::work::Request;
-use crate::clients::login::{self};
 use crate::common::signals::{KILLED, STOPPING};
 use crate::net::timeouts::Phase;
 use crate::protocol::error::SqlError;
@@ -16,7 +15,7 @@ use std::task::Poll;
 impl Session {
     pub(super) async fn run(mut self) {
         self.begin_timeouts();
-        if self.client.conn.send(&login::welcome()).await.is_ok() {
+        if self.welcome().await.is_ok() {
             let end = self.commands_unless_killed().await;
             self.say_goodbye(end).await;
         }

@@ -12,23 +12,23 @@ use super::statement::Known;
 use super::trace::Trace;
 use super::user::User;
 use super::work::{Request, Work};
-use crate::backend::{COM_INIT_DB, COM_QUERY, COM_QUIT};
+use crate::backend::{COM_INIT_DB, COM_PING, COM_QUERY, COM_QUIT};
 use crate::clients::login::{self, LoginError, Wanted};
 use crate::freshness::Told;
 use crate::protocol::charset::Encoding;
 use crate::protocol::error::SqlError;
 use crate::protocol::handshake::ChangeUser;
 use crate::protocol::response::Shape;
+use crate::protocol::session_track::Trackers;
 use crate::protocol::wire::Reader;
 use crate::protocol::{bind_params, capability as cap};
-use crate::sql::{self, Class, Question, Ties, Understood};
+use crate::sql::{self, Ties, Understood};
 use bytes::BytesMut;
 use zeroize::Zeroize;
 
 const COM_FIELD_LIST: u8 = 0x04;
 const COM_STATISTICS: u8 = 0x09;
 const COM_PROCESS_KILL: u8 = 0x0c;
-const COM_PING: u8 = 0x0e;
 const COM_CHANGE_USER: u8 = 0x11;
 pub(super) const COM_STMT_EXECUTE: u8 = 0x17;
 const COM_STMT_CLOSE: u8 = 0x19;
@@ -47,6 +47,7 @@ const MAY_BE_LONG: [u8; 4] = [
 impl Session {
     pub(super) async fn command(&mut self, request: Request) -> Result<(), Fault> {
         self.ties = Ties::NONE;
+        self.names = None;
         let command = request.command();
         if request.continued && !MAY_BE_LONG.contains(&command) {
             return Err(Fault::Fatal(SqlError::malformed_packet()));
@@ -62,7 +63,7 @@ impl Session {
             COM_STMT_CLOSE => self.close_statement(request.argument()),
             COM_STMT_RESET => self.reset_statement(request).await,
             COM_STMT_FETCH => self.fetch(request).await,
-            COM_PING => self.say_alive().await,
+            COM_PING => self.ping().await,
             COM_QUIT => Err(Fault::Gone),
             COM_INIT_DB => self.init_db(request).await,
             COM_FIELD_LIST => self.about_table(request).await,
@@ -127,14 +128,28 @@ impl Session {
     }
 
     pub(super) async fn understand(&mut self, text: &[u8]) -> Result<Known, Fault> {
-        let understood = sql::understand_bytes(text, self.state.encoding);
-        let needs_nothing = is_plain_question(text, &understood) || is_about_gate(&understood);
-        if self.state.computed.is_empty() || needs_nothing {
-            return Ok(Known::of(understood)?.checked(&self.shared.config.classes)?);
+        let plain = |b: &u8| b.is_ascii() && !b"\\\"".contains(b);
+        if !text.iter().all(plain) {
+            self.settle_reading(text).await?;
         }
-        self.ask_computed().await?;
-        let understood = sql::understand_bytes(text, self.state.encoding);
+        let encoding = self.state.encoding.unwrap_or(Encoding::Ascii);
+        let understood = sql::understand_bytes(text, encoding);
         Ok(Known::of(understood)?.checked(&self.shared.config.classes)?)
+    }
+
+    /// A text means what it means in the session's character set and SQL mode.
+    async fn settle_reading(&mut self, text: &[u8]) -> Result<(), Fault> {
+        self.settle_status().await?;
+        match self.state.encoding.is_none() && !text.is_ascii() {
+            true => self.ask_encoding().await,
+            false => Ok(()),
+        }
+    }
+
+    /// The flags in the answer are the server's.
+    async fn ping(&mut self) -> Result<(), Fault> {
+        self.settle_status().await?;
+        self.say_alive().await
     }
 
     /// Reads what the client still holds of a command.
@@ -206,8 +221,8 @@ impl Session {
         let life = self.shared.registry.new_life();
         self.connections.reset(life, within).await;
         self.state.reset();
+        self.trackers = Trackers::default();
         self.connections.have_replayed(self.state.order());
-        self.state.encoding = Encoding::of_collation(self.user.charset);
         self.statements.clear();
         self.leave = None;
         self.trace = Trace::default();
@@ -247,29 +262,11 @@ impl Session {
             Encoding::of_collation(account.charset),
         );
         self.state.seen = seen;
+        self.trackers = Trackers::default();
         self.entry.set_user(&account.user);
         self.user = User::of(&mut account);
         self.begin_timeouts();
-        self.say_ok().await
+        self.state.diagnostics.answered();
+        self.welcome().await
     }
-}
-
-/// About the statement before, and read alike in every character set and SQL mode.
-fn is_plain_question(text: &[u8], understood: &Understood) -> bool {
-    let plain = |b: &u8| b.is_ascii_alphanumeric() || b" _()*,;".contains(b);
-    understood.ties.looks_back() && text.iter().all(plain)
-}
-
-/// Whatever the session has set, the answer is the same.
-fn is_about_gate(understood: &Understood) -> bool {
-    matches!(
-        understood.class,
-        Class::Multimed(
-            Err(_)
-                | Ok(Question::Status { .. }
-                    | Question::Servers
-                    | Question::Statements { .. }
-                    | Question::LastRead)
-        )
-    )
 }

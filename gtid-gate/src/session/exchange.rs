@@ -5,19 +5,18 @@
 use super::diagnostics::At;
 use super::estimate::Estimate;
 use super::execution::Execution;
+use super::names::Reading;
 use super::parts::Session;
 use super::relay::{Answer, OnRefusal, RelayError, relay};
 use super::state::Tx;
 use super::work::{SendError, Work, send};
-use crate::backend::bounded;
-use crate::backend::{Backend, Role, Seen, Server};
+use crate::backend::{Backend, Role, Seen, Server, bounded, set_charset};
 use crate::freshness::Told;
 use crate::protocol::capability::SESSION_TRACK;
 use crate::protocol::error::{BackendError, PacketError, SqlError};
 use crate::protocol::response::{Response, Shape};
 use crate::protocol::status_rows::StatusRows;
 use crate::protocol::tls_status::SslStatus;
-use crate::protocol::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS};
 use std::time::Duration;
 
 /// One query in so many is compared with what was expected of it; which, its nanoseconds say.
@@ -128,7 +127,7 @@ impl Session {
         if let Some(leave) = &self.leave {
             leave.took(took);
         }
-        if answer.committed.is_some() {
+        if answer.report.committed.is_some() {
             self.shared.gate.committed(took);
         }
     }
@@ -151,18 +150,34 @@ impl Session {
             Role::Master => Duration::MAX,
             Role::Satellite => self.shared.config.server_timeout,
         };
-        let prepared = bounded(within, execution.prepare(backend)).await;
+        let around = self.reading_around(execution);
+        let prepared = bounded(within, execution.prepare(backend, around)).await;
         prepared.map_err(|error| match error {
             BackendError::Sql(error) => Failed::Prepare(error),
             other => Failed::Relay(RelayError::NothingSent(other)),
         })
     }
 
+    /// What is set before an own statement is prepared on another server, and what after, if the session reads texts differently by now.
+    pub(super) fn reading_around(
+        &self,
+        execution: &Execution,
+    ) -> Option<[Vec<String>; 2]> {
+        let (then, now) = (&execution.text.reading, self.state.reading());
+        let login = match self.state.was_reset {
+            true => "SET NAMES DEFAULT".to_owned(),
+            false => set_charset(self.user.charset),
+        };
+        let all = |reading: &Reading| reading.sql(&login).map(str::to_owned).to_vec();
+        (*then != now).then(|| [all(then), all(&now)])
+    }
+
     fn response_to(&self, work: &Work, backend: &Backend) -> Response {
         let seq = self.client.conn.seq;
         let mut response = Response::new(work.shape(), backend.deprecate_eof(), seq);
         response.tracks = backend.tracks();
-        response.strips = self.client.capabilities & SESSION_TRACK == 0;
+        response.wanted = self.tracks().then(|| self.trackers.clone());
+        response.shown = self.state.shown;
         if backend.server.role == Role::Master {
             response.extra_status = self.state.extra_status();
         }
@@ -172,6 +187,11 @@ impl Session {
         response
     }
 
+    /// The client asked for session tracking.
+    pub(super) fn tracks(&self) -> bool {
+        self.client.capabilities & SESSION_TRACK != 0
+    }
+
     /// Draws the consequences of an answer for the session's transaction.
     pub(super) fn after(&mut self, backend: &mut Backend, answer: &Answer, told: Told) {
         // An error may tell what the data is: a duplicate key is there.
@@ -179,10 +199,11 @@ impl Session {
             Some(_) if told == Told::OwnChange => Told::Data,
             _ => told,
         };
-        if let (Role::Master, Some(committed)) = (backend.server.role, &answer.committed) {
+        let committed = answer.report.committed.as_ref();
+        if let (Role::Master, Some(committed)) = (backend.server.role, committed) {
             self.state.seen.committed(committed);
         }
-        let told = match answer.committed {
+        let told = match committed {
             Some(_) if told == Told::OwnChange => Told::Nothing,
             _ => told,
         };
@@ -190,21 +211,28 @@ impl Session {
         self.remember(backend, answer);
         self.last_status = answer.status.unwrap_or_default();
         self.state.last_warned = answer.warned || answer.error.is_some();
-        let Some(status) = answer.status else { return };
-        let open = status & STATUS_IN_TRANS != 0;
-        let here = match backend.server.role {
-            Role::Master => Tx::OnMaster,
-            Role::Satellite => Tx::OnSatellite(backend.server.id),
-        };
-        if here == Tx::OnMaster {
-            self.state.autocommit = status & STATUS_AUTOCOMMIT != 0;
-            backend.autocommit = self.state.autocommit;
+        self.state.shown = answer.shown;
+        backend.left = !self.state.autocommit;
+        backend.unreported = self.leaves_unreported(backend, answer);
+        if Self::is_master(&backend.server) {
+            self.heard(backend, answer.report.clone());
         }
-        if self.state.tx == Tx::None || self.state.tx == here {
-            self.state.tx = if open { here } else { Tx::None };
+        if let Some(status) = answer.status.filter(|_| answer.error.is_none()) {
+            self.stands_at(backend, status);
         }
-        if self.state.tx != Tx::OnMaster {
-            self.leave = None;
+        self.state.left = backend.left || self.state.left && !self.state.autocommit;
+    }
+
+    /// Whether the answer leaves unknown where the session stands. A read that asks nothing of its session changes nothing there, but
+    /// with autocommit off it may begin a transaction.
+    fn leaves_unreported(&self, backend: &Backend, answer: &Answer) -> bool {
+        let reads = self.names.is_some() || answer.prepared.is_some();
+        let alone = self.state.autocommit && self.state.tx == Tx::None;
+        match (answer.error, backend.server.role) {
+            (Some(_), Role::Satellite) => !self.state.autocommit && self.state.tx == Tx::None,
+            (Some(_), Role::Master) => !(reads && alone),
+            (None, Role::Satellite) => false,
+            (None, Role::Master) => !reads && !answer.reports,
         }
     }
 

@@ -3,18 +3,20 @@
 use super::declared::Declared;
 use super::fault::Fault;
 use super::parts::Session;
-use super::plan::{self, Begin, End, InMaster, InReadOnly, Outside, Plan, Prepare, Refusal, plan};
+use super::plan::{self, Begin, End, InMaster, InReadOnly, Outside, Plan, Prepare, Refusal};
 use super::reasons;
 use super::relay::Answer;
+use super::settle::relies_on_state;
 use super::state::{Next, Tx};
 use super::statement::Known;
 use super::work::Work;
+use crate::backend::bounded;
 use crate::common::consistency::Choice;
 use crate::freshness::Told;
 use crate::ops::config::Broken;
 use crate::protocol::error::SqlError;
 use crate::protocol::response::Shape;
-use crate::sql::Class;
+use crate::sql::{Class, Question};
 
 /// Bytes of statements of a transaction that has read nothing, beyond which it no longer moves to another satellite.
 const MAX_OPENING: usize = 4096;
@@ -31,12 +33,19 @@ impl Session {
         mut work: Work,
     ) -> Result<(), Fault> {
         if let Class::Multimed(asked) = &known.class {
+            if !self.is_settled() && matches!(asked, Ok(Question::Explain(_))) {
+                self.settle().await?;
+            }
             return self.answer_question(asked, known.hint, &work).await;
         }
         self.promise(known.hint);
         self.tie(known.ties);
         self.names = known.names.clone();
-        let plan = plan(&self.state, known, &work);
+        let mut plan = plan::plan(&self.state, known, &work);
+        if relies_on_state(&plan) && !self.is_settled() {
+            self.settle().await?;
+            plan = plan::plan(&self.state, known, &work);
+        }
         let why = reasons::why(&self.state, known, &plan, self.leave.is_some());
         self.trace.planned(known, why);
         self.check_tables(known, &work)?;
@@ -58,6 +67,7 @@ impl Session {
                 self.in_master(how, &mut work).await
             }
             Plan::BesideOnMaster { pin } => {
+                self.connect_master().await?;
                 self.state.sticky = pin.or(self.state.sticky);
                 self.on_master(&mut work, Told::Nothing).await.map(drop)
             }
@@ -84,14 +94,14 @@ impl Session {
 
     async fn outside(&mut self, plan: Outside, work: &mut Work) -> Result<(), Fault> {
         match plan {
-            Outside::Read => {
-                self.read(work, &[]).await?;
-                self.state.next = Next::default();
-                Ok(())
-            }
+            Outside::Read => self.read(work, &[]).await.map(drop),
             Outside::OnMaster(told) => self.on_master_outside(work, told).await,
             Outside::Pin(reason) => self.pin(reason, work).await,
             Outside::End(end) => self.end(None, end).await,
+            Outside::Finish(end) => {
+                self.on_master_outside(work, Told::OwnChange).await?;
+                self.ended_on_master(end).await
+            }
         }
     }
 
@@ -129,10 +139,34 @@ impl Session {
         self.shared.metrics.master_statements.inc();
         self.state.sticky = how.pin.or(self.state.sticky);
         self.on_master(work, how.told).await?;
-        if how.release {
-            Err(Fault::Gone)
-        } else {
-            Ok(())
+        match how.ends {
+            Some(end) => self.ended_on_master(end).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The master has answered COMMIT or ROLLBACK.
+    async fn ended_on_master(&mut self, end: End) -> Result<(), Fault> {
+        if let Some(master) = &mut self.connections.master {
+            // It has not, if it answered with an error.
+            self.state.left = master.unreported;
+            master.left = master.unreported;
+        }
+        self.end_left_on_satellites().await;
+        match end.release {
+            true => Err(Fault::Gone),
+            false => Ok(()),
+        }
+    }
+
+    /// With autocommit off, a statement that failed on a satellite may have left a transaction there, or locks.
+    async fn end_left_on_satellites(&mut self) {
+        let within = self.shared.config.server_timeout;
+        for mut backend in self.connections.satellites.take_if(|b| b.left) {
+            if bounded(within, backend.query("COMMIT")).await.is_ok() {
+                backend.left = false;
+                self.connections.satellites.put(backend);
+            }
         }
     }
 
@@ -150,17 +184,18 @@ impl Session {
             return self.on_master_outside(work, Told::Nothing).await;
         }
         if self.shared.config.broken == Some(Broken::Snapshot) {
-            return self.say_ok().await;
+            return self.say_transaction(true).await;
         }
         if begin == Begin::Snapshot {
             self.read(work, &[]).await?;
             self.state.next = Next::default();
+            self.state.shown = true;
             self.state.opening = vec![BEGIN_SNAPSHOT.to_owned()];
             return Ok(());
         }
         self.state.next = Next::default();
         self.state.tx = Tx::Pending;
-        self.say_ok().await
+        self.say_transaction(true).await
     }
 
     /// COMMIT or ROLLBACK of a transaction that is not on the master.
@@ -169,9 +204,11 @@ impl Session {
             self.on_satellite_quietly(id, "COMMIT").await;
         }
         self.state.tx = if end.chain { Tx::Pending } else { Tx::None };
+        self.end_left_on_satellites().await;
+        self.state.left = false;
         self.promise.at_begin = Choice::default();
         self.state.declared = None;
-        self.say_ok().await?;
+        self.say_transaction(end.chain).await?;
         if end.release {
             Err(Fault::Gone)
         } else {
@@ -212,17 +249,19 @@ impl Session {
     }
 
     /// BEGIN commits the transaction that is open.
-    async fn end_before_begin(&mut self) -> Result<(), Fault> {
+    pub(super) async fn end_before_begin(&mut self) -> Result<(), Fault> {
         match self.state.tx {
-            Tx::None => return Ok(()),
-            Tx::OnMaster => {
+            Tx::None if !self.state.left => return Ok(()),
+            Tx::OnSatellite(id) => self.on_satellite_quietly(id, "COMMIT").await,
+            Tx::OnMaster | Tx::None => {
                 self.on_master_quietly("COMMIT").await?;
                 self.committed_on_master();
             }
-            Tx::OnSatellite(id) => self.on_satellite_quietly(id, "COMMIT").await,
             Tx::Pending | Tx::Lost => {}
         }
+        self.end_left_on_satellites().await;
         self.state.tx = Tx::None;
+        self.state.left = false;
         self.leave = None;
         Ok(())
     }

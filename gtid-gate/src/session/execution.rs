@@ -43,11 +43,27 @@ impl Execution {
         backend.statements.contains_key(&self.text.key)
     }
 
-    /// Prepares the statement on this server.
-    pub async fn prepare(&self, backend: &mut Backend) -> Result<(), BackendError> {
-        let Text {
-            sql, database, key, ..
-        } = &self.text;
+    /// Prepares the statement on this server, under the settings that it was prepared under first: `around` has them hold, and after it
+    /// those that hold now.
+    pub async fn prepare(
+        &self,
+        backend: &mut Backend,
+        around: Option<[Vec<String>; 2]>,
+    ) -> Result<(), BackendError> {
+        let [before, after] = around.unwrap_or_default();
+        for sql in before {
+            backend.query(&sql).await?;
+        }
+        let prepared = self.prepare_in_database(backend).await;
+        for sql in after {
+            backend.query(&sql).await?;
+        }
+        backend.add_statement(self.text.key, prepared?);
+        Ok(())
+    }
+
+    async fn prepare_in_database(&self, backend: &mut Backend) -> Result<u32, BackendError> {
+        let Text { sql, database, .. } = &self.text;
         let here = backend.database.clone();
         let moves = database.as_deref() != here.as_deref();
         if let Some(name) = database.as_deref().filter(|_| moves) {
@@ -57,8 +73,7 @@ impl Execution {
         if let Some(name) = here.filter(|_| moves) {
             backend.select_database(&name).await?;
         }
-        backend.add_statement(*key, prepared?);
-        Ok(())
+        prepared
     }
 
     /// Sends what must go ahead and returns the packet in this server's terms, in two pieces.

@@ -201,8 +201,8 @@ impl Session {
 
     /// A SET of which no server is told, or only when it is used.
     fn keeps_for_itself(&self, items: &[SetItem]) -> bool {
-        let shared_by_clients = self.promise.shared_by_clients;
-        set_plan(items, &self.state, shared_by_clients) != SetPlan::OnMaster
+        let not_own = self.promise.shared_by_clients || self.trackers.state;
+        set_plan(items, &self.state, not_own) != SetPlan::OnMaster
     }
 
     fn name_of(&self, id: usize) -> String {

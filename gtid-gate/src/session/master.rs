@@ -14,6 +14,7 @@ use crate::backend::Backend;
 use crate::backend::bounded;
 use crate::freshness::Told;
 use crate::protocol::error::{BackendError, SqlError};
+use crate::protocol::session_track::Report;
 impl Session {
     /// Waits for a turn on the master. Who holds something there, which others may wait for, never has to.
     pub(super) async fn queue_for_master(&mut self, work: &Work) -> Result<(), Fault> {
@@ -69,13 +70,21 @@ impl Session {
         if is_ready(&self.state, &backend) {
             return Ok(backend);
         }
+        let is_new = !backend.reporting;
         let within = self.shared.config.server_timeout;
         let readying = async {
             let ready = make_ready(&self.state, &mut backend).await;
             Ok((backend, ready))
         };
         match bounded(within, readying).await {
-            Ok((backend, Ok(()))) => Ok(backend),
+            Ok((mut backend, Ok(()))) => {
+                // What was repeated there is no news.
+                backend.unheard = Report::default();
+                if let (true, None, Some(mode)) = (is_new, &self.state.sql_mode, &backend.sql_mode) {
+                    self.state.has_mode(mode);
+                }
+                Ok(backend)
+            }
             Ok((backend, Err(BackendError::Sql(error)))) => {
                 self.connections.master = Some(backend);
                 Err(Fault::Sql(error))

@@ -10,7 +10,8 @@
 //! - one command on one server: `exchange`; `work`, `execution`: what is sent; `estimate`: what was expected; `relay`, `infile`: what passes
 //! - `reasons`: why a statement goes where it goes, pure; `trace` gathers what `record` records of a statement, and of the last read
 //! - servers: `connections`, `held`; `seek` finds one, `sharing` gives it back, `turns`; `user`: as whom
-//! - kept for other servers: `kept_settings`, `prepared`, `names`, `long_data`
+//! - what servers report, and are asked where they could not: `reported`, `settle`
+//! - kept for other servers: `prepared`, `names`, `long_data`
 //!
 //! A session owns its connections: at most one to the master, one to each satellite used, all as the client's user.
 //! Must never: repeat a statement that may have written; let one server answer for state that only another has.
@@ -29,7 +30,6 @@ mod explain;
 mod fault;
 mod held;
 mod infile;
-mod kept_settings;
 mod kill;
 mod long_data;
 mod master;
@@ -46,10 +46,12 @@ mod reads;
 mod reasons;
 mod record;
 mod relay;
+mod reported;
 mod satellites;
 mod seek;
 mod serve;
 mod settings;
+mod settle;
 mod sharing;
 mod state;
 mod statement;

@@ -1,4 +1,4 @@
-//! How a session's prepared statements are named towards servers: by text and database, and for each text by a number.
+//! How a session's prepared statements are named towards servers: by text, database and what decides how it is read, and for each of these by a number.
 //!
 //! Two statements of the same text are two: each may have a cursor. A number that is free is used again, so that sessions
 //! that share connections find each other's statements there.
@@ -36,8 +36,28 @@ pub struct Text {
     pub sql: Arc<[u8]>,
     /// Its names without a schema mean this one's.
     pub database: Option<Arc<str>>,
+    /// Its strings and quotes mean what they meant under these settings.
+    pub reading: Reading,
     pub name: Name,
     pub key: StatementKey,
+}
+
+/// The settings that decide how a text is read: SET statements, or nothing where the session has what its login gave it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    pub sql_mode: Option<Arc<str>>,
+    pub charsets: Option<Arc<str>>,
+}
+
+impl Reading {
+    /// What has a server read texts so. `login`: what makes its character sets those of the login.
+    pub fn sql<'a>(&'a self, login: &'a str) -> [&'a str; 2] {
+        let mode = self.sql_mode.as_deref();
+        [
+            mode.unwrap_or("SET SESSION sql_mode = DEFAULT"),
+            self.charsets.as_deref().unwrap_or(login),
+        ]
+    }
 }
 
 impl Name {
@@ -52,10 +72,13 @@ impl Name {
 
 impl Names {
     /// A name that no open statement has; it is free until it is taken.
-    pub fn next(&self, sql: &[u8], database: Option<&str>) -> Name {
+    pub fn next(&self, sql: &[u8], database: Option<&str>, reading: &Reading) -> Name {
         let database = database.unwrap_or_default().as_bytes();
-        let length = (database.len() as u64).to_le_bytes();
-        let text = StatementKey(auth::fingerprint(&[&length, database, sql]));
+        let [mode, charsets] = reading.sql("").map(str::as_bytes);
+        let length = |part: &[u8]| (part.len() as u64).to_le_bytes();
+        let lengths = [length(database), length(mode), length(charsets)].concat();
+        let parts = [&lengths, database, mode, charsets, sql];
+        let text = StatementKey(auth::fingerprint(&parts));
         let next = |n: &Numbers| n.free.last().copied().unwrap_or(n.unused);
         let number = self.by_text.get(&text).map_or(0, next);
         Name { text, number }
@@ -92,7 +115,7 @@ mod tests {
     #[test]
     fn a_name_is_of_text_and_database() {
         let names = Names::default();
-        let key = |sql: &[u8], database| names.next(sql, database).key();
+        let key = |sql: &[u8], database| names.next(sql, database, &Reading::default()).key();
         assert_eq!(key(b"SELECT 1", Some("d")), key(b"SELECT 1", Some("d")));
         assert_ne!(key(b"SELECT 1", Some("d")), key(b"SELECT 1", None));
         assert_ne!(key(b"SELECT 1", Some("d")), key(b"1", Some("dSELECT ")));
@@ -103,7 +126,7 @@ mod tests {
     fn preparing_the_same_text_again_and_again_takes_no_longer_each_time() {
         let (mut names, started) = (Names::default(), Instant::now());
         for _ in 0..20_000 {
-            let name = names.next(b"SELECT ?", None);
+            let name = names.next(b"SELECT ?", None, &Reading::default());
             names.take(name);
         }
         assert!(started.elapsed() < Duration::from_secs(5));
@@ -120,16 +143,16 @@ mod tests {
                 if closes && at < open.len() {
                     names.free(open.swap_remove(at));
                 } else {
-                    let name = names.next(&[text], None);
+                    let name = names.next(&[text], None, &Reading::default());
                     names.take(name);
                     open.push(name);
                 }
                 let keys: HashSet<StatementKey> = open.iter().map(|n| n.key()).collect();
                 prop_assert_eq!(keys.len(), open.len());
             }
-            let first = Names::default().next(&[0], None).key();
+            let first = Names::default().next(&[0], None, &Reading::default()).key();
             open.drain(..).for_each(|name| names.free(name));
-            prop_assert_eq!(names.next(&[0], None).key(), first);
+            prop_assert_eq!(names.next(&[0], None, &Reading::default()).key(), first);
             prop_assert!(names.by_text.is_empty());
         }
     }

@@ -17,7 +17,7 @@ use crate::common::memory::Share;
 use crate::freshness::{MasterLeave, Told};
 use crate::ops::config::Config;
 use crate::protocol::charset::Encoding;
-use crate::protocol::wire;
+use crate::protocol::session_track::{self, Own, Trackers};
 use crate::sql::{Names, Ties};
 use std::sync::Arc;
 
@@ -27,6 +27,8 @@ pub(crate) struct Session {
     pub(super) client: Client,
     pub(super) user: User,
     pub(super) state: State,
+    /// Which changes of the session its client is told of.
+    pub(super) trackers: Trackers,
     pub(super) connections: Connections,
     pub(super) statements: Statements,
     pub(super) promise: Promise,
@@ -69,6 +71,7 @@ impl Session {
             client,
             user: User::of(&mut account),
             state: State::new(database, encoding),
+            trackers: Trackers::default(),
             statements: Statements::new(share),
             last_status: 0,
             leave: None,
@@ -86,9 +89,35 @@ impl Session {
         self.say_alive().await
     }
 
+    /// OK to what begins or ends an explicit transaction.
+    pub(super) async fn say_transaction(&mut self, open: bool) -> Result<(), Fault> {
+        self.state.diagnostics.answered();
+        let changed = open != std::mem::replace(&mut self.state.shown, open);
+        self.answer_ok(Own {
+            transaction: changed.then_some(open),
+            ..Own::default()
+        })
+        .await
+    }
+
     /// An answer that changes nothing of what the client may ask about the statement before.
     pub(super) async fn say_alive(&mut self) -> Result<(), Fault> {
-        let packet = wire::ok_packet(self.state.status());
+        self.answer_ok(Own::default()).await
+    }
+
+    /// OK to a login.
+    pub(super) async fn welcome(&mut self) -> Result<(), Fault> {
+        let schema = self.state.database.clone();
+        self.answer_ok(Own {
+            schema: schema.as_deref(),
+            ..Own::default()
+        })
+        .await
+    }
+
+    async fn answer_ok(&mut self, own: Own<'_>) -> Result<(), Fault> {
+        let trackers = self.tracks().then_some(&self.trackers);
+        let packet = session_track::ok_packet(self.state.status(), own, trackers);
         Ok(self.client.conn.send(&packet).await?)
     }
 

@@ -7,11 +7,11 @@
 //! Must never: send a statement to a satellite that could change something, or that reads what only the master has.
 
 use super::read_only::{Inside, ends_transaction, inside};
-use super::state::{State, Tx};
+use super::state::{Completes, State, Tx};
 use super::statement::Known;
 use super::work::Work;
 use crate::freshness::Told;
-use crate::sql::{Class, SetItem};
+use crate::sql::{Class, Completion, SetItem, is_system_schema};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Plan<'a> {
@@ -55,6 +55,8 @@ pub(super) enum Outside {
     Pin(&'static str),
     /// COMMIT or ROLLBACK: nothing is to be done.
     End(End),
+    /// COMMIT or ROLLBACK where a server may have something to end, though it has reported no transaction.
+    Finish(End),
 }
 
 /// What follows COMMIT or ROLLBACK.
@@ -79,8 +81,8 @@ pub(super) enum Begin {
 pub(super) struct InMaster {
     pub told: Told,
     pub pin: Option<&'static str>,
-    /// The session ends with the transaction.
-    pub release: bool,
+    /// COMMIT or ROLLBACK.
+    pub ends: Option<End>,
 }
 
 /// In a read-only transaction that is not on the master.
@@ -126,10 +128,10 @@ pub(super) fn plan<'a>(state: &State, known: &'a Known, work: &Work) -> Plan<'a>
         Class::ShowWarnings if state.tx != Tx::Lost => Plan::AskLastServer,
         _ => match state.tx {
             Tx::None => Plan::Outside(outside(state, known, work)),
-            Tx::OnMaster => Plan::InMaster(in_master(known)),
+            Tx::OnMaster => Plan::InMaster(in_master(state, known)),
             Tx::Pending => first_in_read_only(state, known, work),
             Tx::OnSatellite(id) => in_read_only(id, state, known, work),
-            Tx::Lost => in_lost(&known.class),
+            Tx::Lost => in_lost(state, &known.class),
         },
     }
 }
@@ -145,12 +147,18 @@ fn begin(state: &State, read_only: Option<bool>, snapshot: bool) -> Begin {
 
 fn outside(state: &State, known: &Known, work: &Work) -> Outside {
     match known.class {
-        // One that can't be sent again goes where no refusal can send it on.
-        Class::Read if state.may_read_alone() && work.repeatable() => Outside::Read,
-        Class::Commit { chain, release } | Class::Rollback { chain, release }
-            if !chain && state.sticky.is_none() =>
-        {
-            Outside::End(End { chain, release })
+        // One that can't be sent again goes where no refusal can send it on. What is set for the next transaction may or may not be for
+        // this statement: the master knows.
+        Class::Read if may_read_alone(state, work) && work.repeatable() && !state.next.is_set() => {
+            Outside::Read
+        }
+        Class::Commit(completion) | Class::Rollback(completion) => {
+            let end = end(state, completion);
+            let open = state.left || state.next.is_set() || state.tied().is_some();
+            match open || end.chain {
+                true => Outside::Finish(end),
+                false => Outside::End(end),
+            }
         }
         Class::Pin(reason) => Outside::Pin(reason),
         // An own change shows the client no rows, so that what it saw before can't be missed.
@@ -159,20 +167,43 @@ fn outside(state: &State, known: &Known, work: &Work) -> Outside {
     }
 }
 
-fn in_master(known: &Known) -> InMaster {
+/// A statement that was prepared in a system schema reads there still.
+fn may_read_alone(state: &State, work: &Work) -> bool {
+    state.may_read_alone() && !prepared_in_system_schema(work)
+}
+
+fn prepared_in_system_schema(work: &Work) -> bool {
+    match work {
+        Work::Execute(execution) => {
+            let database = execution.text.database.as_deref();
+            database.is_some_and(is_system_schema)
+        }
+        _ => false,
+    }
+}
+
+fn end(state: &State, completion: Completion) -> End {
+    let by = |completes| state.completes == completes;
+    End {
+        chain: completion.chain.unwrap_or(by(Completes::Chains)),
+        release: completion.release.unwrap_or(by(Completes::Releases)),
+    }
+}
+
+fn in_master(state: &State, known: &Known) -> InMaster {
+    let ends = match known.class {
+        Class::Commit(completion) | Class::Rollback(completion) => Some(end(state, completion)),
+        _ => None,
+    };
     let told = match known.class {
-        Class::Commit { .. } | Class::Rollback { .. } | Class::InTransaction => Told::OwnChange,
-        _ if known.changes_only => Told::OwnChange,
+        Class::InTransaction => Told::OwnChange,
+        _ if known.changes_only || ends.is_some() => Told::OwnChange,
         _ => Told::Data,
     };
-    let release = matches!(
-        known.class,
-        Class::Commit { release: true, .. } | Class::Rollback { release: true, .. }
-    );
     InMaster {
         told,
         pin: pin(&known.class),
-        release,
+        ends,
     }
 }
 
@@ -185,18 +216,20 @@ fn pin(class: &Class) -> Option<&'static str> {
 
 fn first_in_read_only<'a>(state: &State, known: &'a Known, work: &Work) -> Plan<'a> {
     match known.class {
-        Class::Read if state.satellites_allowed() => Plan::InReadOnly(InReadOnly::ReadFirst),
+        Class::Read if state.satellites_allowed() && !prepared_in_system_schema(work) => {
+            Plan::InReadOnly(InReadOnly::ReadFirst)
+        }
         Class::InTransaction if state.satellites_allowed() => {
             Plan::InReadOnly(InReadOnly::SavepointFirst)
         }
-        Class::Commit { chain, release } | Class::Rollback { chain, release } => Plan::End {
+        Class::Commit(completion) | Class::Rollback(completion) => Plan::End {
             on: None,
-            end: End { chain, release },
+            end: end(state, completion),
         },
         _ if inside(known, &work.sql()) == Inside::Master => Plan::BesideOnMaster {
             pin: pin(&known.class),
         },
-        _ => Plan::OpenOnMaster(in_master(known)),
+        _ => Plan::OpenOnMaster(in_master(state, known)),
     }
 }
 
@@ -204,9 +237,9 @@ fn in_read_only<'a>(id: usize, state: &State, known: &'a Known, work: &Work) -> 
     match known.class {
         Class::InTransaction => Plan::InReadOnly(InReadOnly::Savepoint(id)),
         Class::Read => Plan::InReadOnly(InReadOnly::Read(id)),
-        Class::Commit { chain, release } | Class::Rollback { chain, release } => Plan::End {
+        Class::Commit(completion) | Class::Rollback(completion) => Plan::End {
             on: Some(id),
-            end: End { chain, release },
+            end: end(state, completion),
         },
         _ if ends_transaction(&work.sql()) => Plan::EndThen(outside(state, known, work)),
         Class::Write(reason) | Class::Pin(reason) => match inside(known, &work.sql()) {
@@ -221,11 +254,11 @@ fn in_read_only<'a>(id: usize, state: &State, known: &'a Known, work: &Work) -> 
     }
 }
 
-fn in_lost(class: &Class) -> Plan<'static> {
+fn in_lost(state: &State, class: &Class) -> Plan<'static> {
     match *class {
-        Class::Commit { chain, release } | Class::Rollback { chain, release } => Plan::End {
+        Class::Commit(completion) | Class::Rollback(completion) => Plan::End {
             on: None,
-            end: End { chain, release },
+            end: end(state, completion),
         },
         _ => Plan::Refuse(Refusal::Lost),
     }

@@ -6,7 +6,7 @@
 
 use super::execution::Execution;
 use super::long_data::LongData;
-use super::names::{Names, Text};
+use super::names::{Names, Reading, Text};
 use super::statement::Known;
 use crate::backend::StatementKey;
 use crate::common::memory::{Full, Hold, Share};
@@ -56,11 +56,12 @@ impl Statements {
         self.last_id
     }
 
-    pub fn text(&self, sql: &[u8], database: Option<&str>) -> Text {
-        let name = self.names.next(sql, database);
+    pub fn text(&self, sql: &[u8], database: Option<&str>, reading: Reading) -> Text {
+        let name = self.names.next(sql, database, &reading);
         Text {
             sql: Arc::from(sql),
             database: database.map(Arc::from),
+            reading,
             name,
             key: name.key(),
         }
@@ -179,7 +180,7 @@ mod tests {
     fn statement(params: u16) -> Statement {
         let mut statements = Statements::default();
         let id = statements.new_id();
-        let (text, held) = (statements.text(b"SELECT ?", None), Hold::default());
+        let (text, held) = (statements.text(b"SELECT ?", None, Reading::default()), Hold::default());
         statements.add(id, text, known(), params, held);
         statements.known.remove(&id).unwrap()
     }

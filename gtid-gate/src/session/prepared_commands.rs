@@ -22,8 +22,12 @@ impl Session {
         held.grow(digest).map_err(SqlError::memory)?;
         self.ask_for_own_status(&known, &mut payload, 1);
         let id = self.statements.new_id();
+        if !known.ties.looks_back() && !self.is_settled() {
+            self.settle().await?;
+        }
         let database = self.state.database.as_deref();
-        let text = self.statements.text(&payload[1..], database);
+        let reading = self.state.reading();
+        let text = self.statements.text(&payload[1..], database, reading);
         let request = Request {
             payload,
             continued: false,
@@ -58,10 +62,6 @@ impl Session {
         let statement = self.statements.get(id, "mysqld_stmt_execute")?;
         let execution = statement.execution(request.payload, request.continued, named)?;
         let known = statement.known.clone();
-        let about_gate = matches!(known.class, Class::Multimed(_));
-        if !self.state.computed.is_empty() && !known.ties.looks_back() && !about_gate {
-            self.ask_computed().await?;
-        }
         let wants_cursor = execution.wants_cursor();
         self.run_statement(&known, Work::Execute(execution)).await?;
         let opened = self.last_status & STATUS_CURSOR_EXISTS != 0;

@@ -88,7 +88,7 @@ impl Session {
         Form {
             binary,
             deprecate_eof: self.client.capabilities & DEPRECATE_EOF != 0,
-            utf8: self.state.encoding == Encoding::Utf8,
+            utf8: self.state.encoding == Some(Encoding::Utf8),
             status: self.state.status(),
         }
     }

@@ -357,7 +357,9 @@ impl Session {
         self.turn = None;
         let known = self.connections.satellites.take(server.id);
         let known = known.and_then(|mut b| (!b.conn.has_ended()).then_some(b));
-        let usable = |b: &Backend| b.incarnation == *incarnation && !b.is_lost();
+        // A schema that is no more the session's can't be left.
+        let leaves = |b: &Backend| self.state.database.is_none() && b.database.is_some();
+        let usable = |b: &Backend| b.incarnation == *incarnation && !b.is_lost() && !leaves(b);
         let existing = known.filter(|b| usable(b));
         let connected = match existing {
             Some(backend) => Ok(backend),

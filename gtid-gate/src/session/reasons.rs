@@ -32,7 +32,7 @@ fn outside_of(state: &State, known: &Known, plan: &Outside) -> Why {
     match plan {
         Outside::Read | Outside::End(_) => Why::Gate,
         Outside::Pin(reason) => Why::Statement(reason),
-        Outside::OnMaster(_) => of_class(state, known),
+        Outside::OnMaster(_) | Outside::Finish(_) => of_class(state, known),
     }
 }
 

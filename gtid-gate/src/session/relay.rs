@@ -8,10 +8,10 @@ use super::work::{SendError, last_words};
 use crate::backend::{Backend, Role, Turn};
 use crate::clients::registry::Entry;
 use crate::common::signals::{KILLED, LOST};
-use crate::gtid::GtidSet;
 use crate::protocol::codec::Conn;
 use crate::protocol::error::{BackendError, PacketError, SqlError};
 use crate::protocol::response::{First, Response, Step};
+use crate::protocol::session_track::Report;
 use bytes::Buf;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -33,8 +33,12 @@ pub struct Answer {
     pub inserted: bool,
     /// How long the server was waited for.
     pub took: Duration,
-    /// What the session has committed with it.
-    pub committed: Option<GtidSet>,
+    /// What the server has reported of the session.
+    pub report: Report,
+    /// The server could report what changed, if anything did.
+    pub reports: bool,
+    /// What the client was told last about an explicit transaction.
+    pub shown: bool,
 }
 
 pub enum RelayError {
@@ -92,7 +96,9 @@ pub async fn relay(
         prepared: response.prepared,
         warned: response.warned,
         inserted: response.inserted,
-        committed: response.committed,
+        report: response.report,
+        reports: response.reports,
+        shown: response.shown,
         took,
     })
 }

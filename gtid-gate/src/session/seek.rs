@@ -72,7 +72,8 @@ impl Seeker<'_> {
         // A stored function may have left something there, by way of a view, without the gate's seeing it.
         let within = self.shared.config.server_timeout;
         // As the handshake had set it; a reset makes it the server's default (measured).
-        let mut settings = vec![backend::set_charset(self.user.charset)];
+        let charset = (!self.state.was_reset).then(|| backend::set_charset(self.user.charset));
+        let mut settings: Vec<String> = charset.into_iter().collect();
         settings.extend(self.state.settings_on(backend.server.role));
         bounded(within, backend.reset_to(&settings)).await.ok()?;
         backend.replayed = self.state.order();
@@ -85,12 +86,18 @@ impl Seeker<'_> {
         permit: ConnectionPermit,
     ) -> Result<Box<Backend>, BackendError> {
         let within = self.shared.config.connect_timeout;
-        let database = self.state.database.as_deref();
+        // Others would have to be in the login's character set.
+        let database = self.state.database.as_deref().filter(|d| d.is_ascii());
         let wish = self
             .user
             .wish(self.client, database, &self.shared.tls_to_servers);
         let mut backend = Backend::connect(server, wish, within).await?;
         backend.permit = Some(permit);
+        if self.state.was_reset {
+            // Its character sets are to be what they are on the session's other connections.
+            let within = self.shared.config.server_timeout;
+            bounded(within, backend.reset()).await?;
+        }
         if server.role == Role::Satellite {
             let within = self.shared.config.server_timeout;
             bounded(within, backend.make_read_only()).await?;
@@ -123,7 +130,8 @@ fn too_many(shared: &Shared, server: &Server) -> BackendError {
 /// Whether there is nothing to be made ready.
 pub(super) fn is_ready(state: &State, backend: &Backend) -> bool {
     let there = state.database.is_none() || backend.database == state.database;
-    there && backend.replayed == state.order() && backend.autocommit == state.autocommit
+    let reports = backend.reporting || backend.server.role == Role::Satellite;
+    there && reports && backend.replayed == state.order() && backend.autocommit == state.autocommit
 }
 
 /// Repeats on a server what the session has set elsewhere.
@@ -132,6 +140,9 @@ pub(super) async fn make_ready(state: &State, backend: &mut Backend) -> Result<(
         return Ok(());
     }
     let role = backend.server.role;
+    if role == Role::Master && !backend.reporting {
+        backend.report_all().await?;
+    }
     for setting in state.settings_after(backend.replayed, role) {
         backend.query(&setting.sql).await?;
     }

@@ -1,27 +1,34 @@
 //! SET, USE, and what the session repeats on other servers.
 //!
-//! The master runs each SET first: it checks the values. What it took is repeated on a satellite before the session
+//! The master runs each SET first: it checks the values, and reports what it took. That is repeated on a satellite before the session
 //! uses it. Access mode and isolation are never repeated: on satellites they are the gate's own.
 
-use super::exchange::at;
 use super::fault::Fault;
-use super::kept_settings::Kept;
 use super::parts::Session;
-use super::state::{Computed, Next, State, Tx};
+use super::reported::Reported;
+use super::settle::is_plain;
+use super::state::{State, Tx};
 use super::work::Work;
-use crate::backend::TextResult;
+use crate::backend::Backend;
 use crate::common::classes::Classes;
 use crate::common::consistency::{BadChoice, Choice};
 use crate::freshness::Told;
 use crate::protocol::error::SqlError;
+use crate::protocol::session_track::REPORT_NEXT;
 use crate::sql::{ChoiceValue, SetItem};
 
 impl Session {
     pub(super) async fn set(&mut self, items: &[SetItem], work: Work) -> Result<(), Fault> {
         check_choices(items, &self.shared.config.classes).map_err(SqlError::bad_choice)?;
-        match set_plan(items, &self.state, self.promise.shared_by_clients) {
+        let own = self.promise.shared_by_clients || self.trackers.state;
+        let mut plan = set_plan(items, &self.state, own);
+        if plan != SetPlan::OnMaster && !self.is_settled() {
+            self.settle().await?;
+            plan = set_plan(items, &self.state, own);
+        }
+        match plan {
             SetPlan::Choices => {
-                self.took(items);
+                self.said(items);
                 self.say_ok().await
             }
             SetPlan::NextTransaction => self.set_next(items).await,
@@ -30,33 +37,35 @@ impl Session {
     }
 
     async fn set_on_master(&mut self, items: &[SetItem], mut work: Work) -> Result<(), Fault> {
-        let turns_on = items.contains(&SetItem::Autocommit(true)) && !self.state.autocommit;
-        if turns_on && let Tx::OnSatellite(id) = self.state.tx {
-            self.on_satellite_quietly(id, "COMMIT").await;
+        if items.contains(&SetItem::Account) {
+            self.end_before_begin().await?;
         }
-        if turns_on && self.state.tx != Tx::OnMaster {
-            self.state.tx = Tx::None;
+        let about_next = |item: &SetItem| is_about_next(item) || *item == SetItem::Other;
+        if items.iter().any(about_next) && self.state.tx == Tx::None {
+            self.report_next().await?;
         }
+        let unnamed = self.state.open.unnamed;
         let answer = self.on_master(&mut work, told_by(items)).await?;
-        if answer.error.is_some() && items.len() > 1 {
-            self.state.sticky = Some("a list of settings that failed somewhere");
-        }
         if answer.error.is_none() {
-            self.took(items);
+            if is_plain(items) && !self.ties.reads {
+                self.state.open.unnamed = unnamed;
+            }
+            self.said(items);
             self.master_has_all();
         }
         Ok(())
     }
 
-    /// What is set from here on.
-    fn took(&mut self, items: &[SetItem]) {
-        let mut kept = self.kept();
-        items.iter().for_each(|item| kept.took(item));
+    /// What was said that no server reports.
+    fn said(&mut self, items: &[SetItem]) {
+        let mut reported = self.reported();
+        items.iter().for_each(|item| reported.said(item));
     }
 
-    fn kept(&mut self) -> Kept<'_> {
-        Kept {
+    pub(super) fn reported(&mut self) -> Reported<'_> {
+        Reported {
             state: &mut self.state,
+            trackers: &mut self.trackers,
             timeouts: &self.client.timeouts,
             defaults: &self.shared.timeouts,
             shared_by_clients: self.promise.shared_by_clients,
@@ -64,7 +73,7 @@ impl Session {
     }
 
     /// The connection to the master has all settings of the session.
-    fn master_has_all(&mut self) {
+    pub(super) fn master_has_all(&mut self) {
         if let Some(master) = &mut self.connections.master {
             master.replayed = self.state.order();
         }
@@ -89,57 +98,42 @@ impl Session {
         self.say_ok().await
     }
 
+    /// What is set for the next transaction runs with that, not with the next statement: until the master reports that it has begun, the
+    /// session stays there.
     pub(super) async fn tell_next_to_master(&mut self) -> Result<(), Fault> {
         let next = std::mem::take(&mut self.state.next);
+        if next.is_set() {
+            self.report_next().await?;
+        }
         for sql in next.sql() {
             self.on_master_quietly(sql).await?;
         }
-        self.state.next = Next::default();
         Ok(())
     }
 
-    pub(super) async fn ask_computed(&mut self) -> Result<(), Fault> {
-        for computed in std::mem::take(&mut self.state.computed) {
-            match computed {
-                Computed::Variable(name) => {
-                    let value = self.ask_value(&format!("@@session.{name}")).await?;
-                    self.kept().keep_setting(&name, &literal(&value));
-                }
-                Computed::Choice(name) => {
-                    let value = self.ask_value(&format!("@multimed_{name}")).await?;
-                    self.kept().keep_choice(name, value.text(0, 0));
-                }
-            }
+    /// Has the master report what is set for the next transaction.
+    async fn report_next(&mut self) -> Result<(), Fault> {
+        self.connect_master().await?;
+        let reports = |m: &Box<Backend>| m.reports_next;
+        if self.trackers.transactions || self.connections.master.as_ref().is_some_and(reports) {
+            return Ok(());
         }
-        self.master_has_all();
+        self.on_master_quietly(REPORT_NEXT).await?;
+        if let Some(master) = &mut self.connections.master {
+            master.reports_next = true;
+            // It is not the client that has set this.
+            let of_client = |(name, _): &(String, String)| !name.starts_with("session_track_");
+            master.unheard.variables.retain(of_client);
+        }
         Ok(())
-    }
-
-    /// An expression's value, as the master computes it.
-    async fn ask_value(&mut self, expression: &str) -> Result<TextResult, Fault> {
-        let Some(mut master) = self.connections.master.take() else {
-            return Err(Fault::Fatal(SqlError::gate(
-                "lost the connection to the master",
-            )));
-        };
-        let answer = master.query(&format!("SELECT {expression}")).await;
-        self.state.diagnostics.asked(at(&master));
-        match answer {
-            Ok(answer) => {
-                self.connections.master = Some(master);
-                Ok(answer)
-            }
-            Err(error) => Err(self.lost_master(error)),
-        }
     }
 
     pub(super) async fn use_database(&mut self, name: &str, work: &mut Work) -> Result<(), Fault> {
+        let unnamed = self.state.open.unnamed;
         let answer = self.on_master(work, Told::Nothing).await?;
         if answer.error.is_none() {
-            self.state.database = Some(name.to_owned());
-            if let Some(master) = &mut self.connections.master {
-                master.database = self.state.database.clone();
-            }
+            self.state.open.unnamed = unnamed;
+            debug_assert!(self.state.database.is_some(), "{name}");
         }
         Ok(())
     }
@@ -156,7 +150,8 @@ pub(super) enum SetPlan {
     OnMaster,
 }
 
-pub(super) fn set_plan(items: &[SetItem], state: &State, shared_by_clients: bool) -> SetPlan {
+/// `not_own`: what the gate listens to is for the master to answer as well.
+pub(super) fn set_plan(items: &[SetItem], state: &State, not_own: bool) -> SetPlan {
     let is_choice = |item: &SetItem| {
         let value = match item {
             SetItem::Choice { value, .. } => Some(value),
@@ -164,39 +159,31 @@ pub(super) fn set_plan(items: &[SetItem], state: &State, shared_by_clients: bool
         };
         matches!(value, Some(ChoiceValue::Said(_)))
     };
-    let about_next = |item: &SetItem| {
-        matches!(
-            item,
-            SetItem::TransactionReadOnlyNext(_) | SetItem::IsolationNext(_)
-        )
-    };
     // Double quotes may hold a name for the server.
-    let plain = !state.reads_differently && !shared_by_clients;
+    let plain = !state.reads_differently && !not_own;
     if items.is_empty() {
         SetPlan::OnMaster
     } else if plain && items.iter().all(is_choice) {
         SetPlan::Choices
-    } else if state.tx != Tx::OnMaster && items.iter().all(about_next) {
+    } else if state.tx != Tx::OnMaster && state.tied().is_none() && items.iter().all(is_about_next) {
         SetPlan::NextTransaction
     } else {
         SetPlan::OnMaster
     }
 }
 
+fn is_about_next(item: &SetItem) -> bool {
+    matches!(
+        item,
+        SetItem::TransactionReadOnlyNext(_) | SetItem::IsolationNext(_)
+    )
+}
+
 /// A SET may commit (autocommit, accounts) or compute with functions that change something.
 fn told_by(items: &[SetItem]) -> Told {
-    let only_says = |item: &SetItem| {
-        matches!(
-            item,
-            SetItem::Session { .. }
-                | SetItem::Autocommit(false)
-                | SetItem::TransactionReadOnlySession(_)
-                | SetItem::TransactionReadOnlyNext(_)
-                | SetItem::IsolationSession(_)
-                | SetItem::IsolationNext(_)
-                | SetItem::Names { .. }
-                | SetItem::Charset(_)
-        )
+    let only_says = |item: &SetItem| match item {
+        SetItem::Session(name) => name != "autocommit",
+        other => is_about_next(other),
     };
     match items.iter().all(only_says) {
         true => Told::Nothing,
@@ -219,38 +206,11 @@ fn check_choices(items: &[SetItem], classes: &Classes) -> Result<(), BadChoice> 
     checked.checked(|name| classes.knows(name)).map(drop)
 }
 
-/// MySQL's type codes of numbers, written without quotes.
-const NUMBERS: &[u8] = &[0, 1, 2, 3, 4, 5, 8, 9, 13, 246];
-
-/// As a literal that means the same on any server.
-fn literal(answer: &TextResult) -> String {
-    let is_number = answer.types.first().is_some_and(|t| NUMBERS.contains(t));
-    match answer.text(0, 0) {
-        None => "NULL".to_owned(),
-        Some(text) if is_number => text.to_owned(),
-        Some(text) => format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::protocol::charset::Encoding;
     use crate::sql::{Class, classify};
-
-    fn answer(kind: u8, cell: Option<&str>) -> TextResult {
-        TextResult {
-            types: vec![kind],
-            rows: vec![vec![cell.map(|c| c.as_bytes().to_vec())]],
-        }
-    }
-
-    #[test]
-    fn a_setting_becomes_a_literal() {
-        assert_eq!(literal(&answer(8, Some("42"))), "42");
-        assert_eq!(literal(&answer(253, Some("it's"))), "'it''s'");
-        assert_eq!(literal(&answer(253, None)), "NULL");
-    }
 
     #[test]
     fn a_set_is_the_gates_own_only_if_no_server_could_mean_something_else_by_it() {

@@ -37,18 +37,21 @@ impl Session {
 
     /// Whether something of this session lives on its connection to the server, so that others can't have it even if they
     /// ask. `cursors`: the servers that hold any.
-    fn lives_on(&self, server: &Server, cursors: &[usize]) -> bool {
-        let here = match server.role {
+    fn lives_on(&self, backend: &Backend, cursors: &[usize]) -> bool {
+        let id = backend.server.id;
+        let here = match backend.server.role {
             Role::Master => self.state.depends_on_master() || self.leave.is_some(),
-            Role::Satellite => self.state.tx == Tx::OnSatellite(server.id),
+            Role::Satellite => self.state.tx == Tx::OnSatellite(id),
         };
-        here || self.state.stays || cursors.contains(&server.id)
+        let may = backend.unreported || backend.left;
+        here || may || self.state.stays || cursors.contains(&id)
     }
 
     /// The same, or something that the client may ask about: kept unless somebody asks for the connection.
-    fn keeps(&self, server: &Server, cursors: &[usize], asked: bool) -> bool {
-        let warned = self.state.last_warned && self.state.diagnostics.server() == Some(server.id);
-        self.lives_on(server, cursors) || (warned && !asked)
+    fn keeps(&self, backend: &Backend, cursors: &[usize], asked: bool) -> bool {
+        let last = self.state.diagnostics.server() == Some(backend.server.id);
+        let warned = self.state.last_warned && last;
+        self.lives_on(backend, cursors) || (warned && !asked)
     }
 
     /// Gives back what others need more. Called between two commands. `asked`: somebody waits for one.
@@ -65,16 +68,26 @@ impl Session {
     }
 
     async fn give_master(&mut self, mut master: Box<Backend>, asked: bool) -> Option<Box<Backend>> {
+        if self.state.open.charsets {
+            self.connections.master = Some(master);
+            self.ask_charsets().await.ok()?;
+            master = self.connections.master.take()?;
+            // What the statement before left there, the question has overwritten.
+            master.number = Backend::new_number();
+        }
         let cursors = self.statements.cursors();
-        if self.keeps(&master.server, &cursors, asked) {
+        if self.keeps(&master, &cursors, asked) {
             return Some(master);
         }
         if std::mem::take(&mut self.state.inserted) {
             let within = self.shared.config.server_timeout;
             let asked = bounded(within, master.query("SELECT LAST_INSERT_ID()")).await;
-            // Without an answer the connection is of no use to anybody.
-            let asked = asked.ok()?;
-            let id = asked.text(0, 0).unwrap_or("0").to_owned();
+            let id = asked.ok().and_then(|a| a.text(0, 0).map(str::to_owned));
+            // Without an answer the connection is of no use to anybody, and nobody knows the id.
+            let Some(id) = id else {
+                self.state.insert_id_lost = true;
+                return None;
+            };
             let was_ready = master.replayed == self.state.order();
             self.state
                 .keep_on_master("last_insert_id", format!("SET last_insert_id = {id}"));
@@ -89,7 +102,7 @@ impl Session {
     fn give_unless_kept(&mut self, mut backend: Box<Backend>, asked: bool) -> Option<Box<Backend>> {
         let server = backend.server.clone();
         let cursors = self.statements.cursors();
-        if self.keeps(&server, &cursors, asked) {
+        if self.keeps(&backend, &cursors, asked) {
             return Some(backend);
         }
         // Whoever has it next, what this session asks about its last statement is not there any more.
@@ -113,7 +126,7 @@ impl Session {
             .satellites
             .iter()
             .chain(self.connections.master.as_deref());
-        let spare = held.filter(|b| !self.lives_on(&b.server, &cursors));
+        let spare = held.filter(|b| !self.lives_on(b, &cursors));
         let mask = spare.fold(0, |mask, b| mask | Entry::bit(b.server.id));
         self.entry.idle(mask);
     }

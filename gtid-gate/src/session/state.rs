@@ -2,12 +2,16 @@
 
 use super::declared::Declared;
 use super::diagnostics::Diagnostics;
+use super::names::Reading;
 use crate::backend::Role;
 use crate::common::consistency::Choice;
 use crate::freshness::History;
 use crate::protocol::charset::Encoding;
-use crate::protocol::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS, STATUS_IN_TRANS_READONLY};
+use crate::protocol::wire::{
+    STATUS_AUTOCOMMIT, STATUS_IN_TRANS, STATUS_IN_TRANS_READONLY, STATUS_NO_BACKSLASH_ESCAPES,
+};
 use crate::sql::is_system_schema;
+use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tx {
@@ -30,12 +34,26 @@ pub struct Setting {
     pub master_only: bool,
 }
 
-/// What a SET has computed on the master.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Computed {
-    Variable(String),
-    /// One of `policy::NAMES`.
-    Choice(&'static str),
+/// What only the master knows until it is asked, before another server is given it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Open {
+    /// What the gate listens to, set to what had to be computed: some of `policy::NAMES`.
+    pub choices: Vec<&'static str>,
+    /// The character sets: one is set with others, of which no report speaks.
+    pub charsets: bool,
+    /// A change was reported without a name: a user variable, or a temporary table.
+    pub unnamed: bool,
+    /// The client may have set which changes are reported.
+    pub reports: bool,
+}
+
+/// The session's completion_type.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Completes {
+    #[default]
+    Plainly,
+    Chains,
+    Releases,
 }
 
 /// What `SET TRANSACTION` (without SESSION) said about the next transaction.
@@ -60,6 +78,10 @@ impl Next {
         self.isolation = Some(format!("SET TRANSACTION ISOLATION LEVEL {level}"));
     }
 
+    pub fn is_set(&self) -> bool {
+        self.mode.is_some() || self.isolation.is_some()
+    }
+
     /// What the server that runs the transaction is told.
     pub fn sql(&self) -> impl Iterator<Item = &str> {
         self.mode.iter().chain(&self.isolation).map(String::as_str)
@@ -81,12 +103,28 @@ pub struct State {
     order: u64,
     /// Why all statements must run on the master from now on.
     pub sticky: Option<&'static str>,
-    /// User variables were set on the master.
+    /// Variables with values with which all statements must run on the master, and why.
+    binding: Vec<(&'static str, &'static str)>,
+    /// What is set for the next transaction, the master's connection has: all statements run there until it reports that the
+    /// transaction has begun.
+    pub next_on_master: bool,
+    /// Something of the session lives on its connection to the master: user variables, say.
     pub user_variables: bool,
     /// The session's sql_mode changes how statements are read: classification can't be trusted with them.
     pub reads_differently: bool,
-    /// What statements come in.
-    pub encoding: Encoding,
+    /// As a server has reported it.
+    pub sql_mode: Option<String>,
+    /// What statements come in; nothing: a reset has made it the servers' default, which nobody has asked for.
+    pub encoding: Option<Encoding>,
+    /// COM_RESET_CONNECTION has made settings the servers' defaults that the login had chosen.
+    pub was_reset: bool,
+    pub completes: Completes,
+    /// With autocommit off, something ran since the last COMMIT or ROLLBACK, which may hold locks.
+    pub left: bool,
+    /// Flags of the last answer that hold beyond it.
+    pub flags: u16,
+    /// The client was told that an explicit transaction is open.
+    pub shown: bool,
     pub seen: History,
     /// What the client may ask about the statement before.
     pub diagnostics: Diagnostics,
@@ -100,8 +138,7 @@ pub struct State {
     pub inserted: bool,
     /// LAST_INSERT_ID() had a value on a connection to the master that is gone.
     pub insert_id_lost: bool,
-    /// What was set to values that only the master knows, until it is asked for them.
-    pub computed: Vec<Computed>,
+    pub open: Open,
 }
 
 impl State {
@@ -118,9 +155,17 @@ impl State {
             settings: Vec::new(),
             order: 0,
             sticky: None,
+            binding: Vec::new(),
+            next_on_master: false,
             user_variables: false,
             reads_differently: false,
-            encoding,
+            sql_mode: None,
+            encoding: Some(encoding),
+            was_reset: false,
+            completes: Completes::default(),
+            left: false,
+            flags: STATUS_AUTOCOMMIT,
+            shown: false,
             seen: History::default(),
             diagnostics: Diagnostics::default(),
             choice: Choice::default(),
@@ -128,16 +173,19 @@ impl State {
             last_warned: false,
             inserted: false,
             insert_id_lost: false,
-            computed: Vec::new(),
+            open: Open::default(),
         }
     }
 
-    /// COM_RESET_CONNECTION: all but the database is as after login. What was read stays read.
+    /// COM_RESET_CONNECTION: all but the database is as after login, and character sets are the servers' default (measured). What
+    /// was read stays read.
     pub fn reset(&mut self) {
         *self = Self {
             seen: std::mem::take(&mut self.seen),
             order: self.order,
-            ..Self::new(self.database.take(), self.encoding)
+            encoding: None,
+            was_reset: true,
+            ..Self::new(self.database.take(), Encoding::Ascii)
         };
     }
 
@@ -149,10 +197,10 @@ impl State {
             0
         };
         let on_master = match self.tx {
-            Tx::OnMaster => STATUS_IN_TRANS,
+            Tx::OnMaster => self.flags & STATUS_IN_TRANS_READONLY | STATUS_IN_TRANS,
             _ => 0,
         };
-        autocommit | on_master | self.extra_status()
+        autocommit | self.flags & STATUS_NO_BACKSLASH_ESCAPES | on_master | self.extra_status()
     }
 
     /// What the master does not know: a read-only transaction that is open elsewhere.
@@ -194,11 +242,43 @@ impl State {
             .filter(move |s| s.order > order && (role == Role::Master || !s.master_only))
     }
 
+    /// How texts are read.
+    pub fn reading(&self) -> Reading {
+        let kept = |name: &str| {
+            let setting = self.settings.iter().find(|s| s.name == name);
+            setting.map(|s| Arc::from(s.sql.as_str()))
+        };
+        Reading {
+            sql_mode: kept("sql_mode"),
+            charsets: kept("names"),
+        }
+    }
+
     /// All that a server of this role is told, in order.
     pub fn settings_on(&self, role: Role) -> Vec<String> {
         self.settings_after(0, role)
             .map(|s| s.sql.clone())
             .collect()
+    }
+
+    /// A variable has a value with which all statements must run on the master, or (nothing) has it no more.
+    pub fn bind(&mut self, variable: &'static str, reason: Option<&'static str>) {
+        self.binding.retain(|(name, _)| *name != variable);
+        self.binding.extend(reason.map(|reason| (variable, reason)));
+    }
+
+    /// The session's sql_mode, as the master has it.
+    pub fn has_mode(&mut self, sql_mode: &str) {
+        const DIFFERENT: [&str; 2] = ["ANSI_QUOTES", "NO_BACKSLASH_ESCAPES"];
+        self.reads_differently = sql_mode.split(',').any(|mode| DIFFERENT.contains(&mode));
+        self.sql_mode = Some(sql_mode.to_owned());
+    }
+
+    /// Why all statements must run on the master.
+    pub fn tied(&self) -> Option<&'static str> {
+        let bound = self.binding.first().map(|(_, reason)| *reason);
+        let next = self.next_on_master.then_some("SET TRANSACTION that waits for its transaction");
+        self.sticky.or(bound).or(next)
     }
 
     pub fn order(&self) -> u64 {
@@ -221,7 +301,7 @@ impl State {
 
     /// Whether the next transaction, or a statement on its own, may run on a satellite if it only reads.
     pub fn satellites_allowed(&self) -> bool {
-        let tied = self.sticky.is_some() || self.reads_differently;
+        let tied = self.tied().is_some() || self.reads_differently;
         !tied && !self.must_serialize() && !self.in_system_schema()
     }
 
@@ -231,8 +311,9 @@ impl State {
     }
 
     pub fn depends_on_master(&self) -> bool {
-        let held = self.sticky.is_some() || self.user_variables || !self.computed.is_empty();
-        held || self.tx == Tx::OnMaster
+        let open = self.open.unnamed || self.open.charsets || !self.open.choices.is_empty();
+        let held = self.sticky.is_some() || self.user_variables || self.next_on_master || open;
+        held || self.left || self.tx == Tx::OnMaster
     }
 }
 

@@ -79,6 +79,9 @@ async fn attend(mut conn: Conn, answer: Answer) -> std::io::Result<()> {
         };
         match (command.payload.first(), answer) {
             (Some(&COM_QUIT), _) | (None, _) => return Ok(()),
+            (Some(&COM_QUERY), _) if command.payload.ends_with(b"sql_mode") => {
+                conn.send(&wire::ok_packet(2)).await?
+            }
             (Some(&COM_QUERY), Answer::Endless) => {
                 conn.queue(&[1]);
                 conn.queue(b"a column's definition");

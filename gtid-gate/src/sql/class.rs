@@ -13,14 +13,8 @@ pub enum Class {
         read_only: Option<bool>,
         consistent_snapshot: bool,
     },
-    Commit {
-        chain: bool,
-        release: bool,
-    },
-    Rollback {
-        chain: bool,
-        release: bool,
-    },
+    Commit(Completion),
+    Rollback(Completion),
     /// Savepoints: follows the transaction's server.
     InTransaction,
     Use(String),
@@ -38,39 +32,34 @@ pub enum Class {
     Multimed(Result<Question, BadQuestion>),
 }
 
+/// What follows COMMIT or ROLLBACK. Nothing: as the session's completion_type has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Completion {
+    pub chain: Option<bool>,
+    pub release: Option<bool>,
+}
+
 /// One assignment of a SET statement. Only after the master took the whole statement does any of them hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SetItem {
-    /// `value` is SQL text that means the same on any server; `name` is lower case.
-    Session {
-        name: String,
-        value: String,
-    },
-    /// A session variable whose value must be asked from the master: the expression depends on other state.
-    SessionComputed {
-        name: String,
-    },
-    Autocommit(bool),
-    TransactionReadOnlySession(bool),
+    /// A session variable, in lower case. The master reports the value that it has from then on.
+    Session(String),
+    /// The session's clock, by a literal: of a clock that runs the master reports no value that others could be given.
+    Timestamp(String),
     TransactionReadOnlyNext(bool),
     /// Upper case with single blanks, as in SET TRANSACTION: `READ COMMITTED`.
-    IsolationSession(String),
     IsolationNext(String),
-    Names {
-        charset: String,
-        collation: Option<String>,
-    },
-    Charset(String),
-    /// Lower case, as MySQL compares them.
-    UserVariable(String),
+    UserVariable,
     /// A user variable that the gate itself listens to: one of `policy::NAMES`.
     Choice {
         name: &'static str,
         value: ChoiceValue,
     },
-    /// Changes the server or accounts, nothing of this session.
+    /// Changes the server, nothing of this session.
     Global,
-    /// Changes the session in a way that can't be carried to another server.
+    /// Changes accounts, and commits.
+    Account,
+    /// Changes the session in a way that no server reports.
     Other,
 }
 

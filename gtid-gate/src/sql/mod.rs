@@ -18,7 +18,7 @@ mod tables;
 mod ties;
 mod tokens;
 
-pub use class::{ChoiceValue, Class, SetItem};
+pub use class::{ChoiceValue, Class, Completion, SetItem};
 pub use classify::{Understood, classify, understand, understand_bytes};
 pub use digest::{Digest, of_unclear};
 pub use names::{Name, Names, folded};

@@ -1,30 +1,12 @@
 //! SET in all its forms.
 //!
-//! In: what follows the word SET. Out: one item per assignment, in their order. Must never: hand out a value
-//! for replay that could mean something else on another server.
+//! In: what follows the word SET. Out: one item per assignment, in their order. What session variables are set to, is not
+//! read: the server reports it. Must never: take for a session variable what no server reports.
 
 use super::class::{ChoiceValue, Class, SetItem};
 use super::lex::Kind;
 use super::tokens::{Lower, Tokens};
 use crate::common::consistency;
-
-/// Session variables that tie the session to one server, or make its writes special.
-const NOT_TO_BE_REPLAYED: [&str; 14] = [
-    "binlog_format",
-    "binlog_row_image",
-    "debug",
-    "gtid_next",
-    "gtid_purged",
-    "identity",
-    "insert_id",
-    "last_insert_id",
-    "pseudo_replica_mode",
-    "pseudo_slave_mode",
-    "pseudo_thread_id",
-    "rand_seed1",
-    "rand_seed2",
-    "sql_log_bin",
-];
 
 #[derive(Clone, Copy, PartialEq)]
 enum Scope {
@@ -58,7 +40,7 @@ fn special(mut rest: Tokens) -> Option<Vec<SetItem>> {
     }
     let account = rest.is(0, "password") || (rest.is(0, "default") && rest.is(1, "role"));
     if account && !rest.is_symbol(1, b'.') {
-        return Some(vec![SetItem::Global]);
+        return Some(vec![SetItem::Account]);
     }
     (rest.eat("role") || rest.eat_all(&["resource", "group"])).then(|| vec![SetItem::Other])
 }
@@ -85,7 +67,7 @@ fn characteristic(mut part: Tokens, scope: Scope) -> Option<SetItem> {
 fn read_only_item(read_only: bool, scope: Scope) -> SetItem {
     match scope {
         Scope::Global => SetItem::Global,
-        Scope::Session => SetItem::TransactionReadOnlySession(read_only),
+        Scope::Session => SetItem::Session("transaction_read_only".to_owned()),
         Scope::Unsaid => SetItem::TransactionReadOnlyNext(read_only),
     }
 }
@@ -102,7 +84,7 @@ fn isolation(text: &str, scope: Scope) -> Option<SetItem> {
     let known = levels.contains(&level.as_str());
     known.then_some(match scope {
         Scope::Global => SetItem::Global,
-        Scope::Session => SetItem::IsolationSession(level),
+        Scope::Session => SetItem::Session("transaction_isolation".to_owned()),
         Scope::Unsaid => SetItem::IsolationNext(level),
     })
 }
@@ -117,12 +99,10 @@ fn assignments(rest: Tokens) -> Vec<SetItem> {
 }
 
 fn assignment(mut part: Tokens, sticky: &mut Scope) -> Option<SetItem> {
-    if part.eat("names") {
-        return names(part);
-    }
-    if part.eat_all(&["character", "set"]) || part.eat_all(&["char", "set"]) || part.eat("charset")
-    {
-        return charset(part);
+    let charset = part.is_any(0, &["names", "charset"])
+        || part.is_any(0, &["character", "char"]) && part.is(1, "set");
+    if charset && !assigns(&part, 1) {
+        return Some(SetItem::Session("names".to_owned()));
     }
     if part.is_symbol(0, b'@') && !part.is_symbol(1, b'@') {
         return user_variable(part.from(1));
@@ -162,25 +142,9 @@ fn scope_word(part: &Tokens) -> Option<Scope> {
     }
 }
 
-fn names(part: Tokens) -> Option<SetItem> {
-    let charset = charset_name(part)?;
-    let collation = match part.list.len() {
-        1 => None,
-        3 if part.is(1, "collate") => Some(charset_name(part.from(2))?),
-        _ => return None,
-    };
-    Some(SetItem::Names { charset, collation })
-}
-
-fn charset(part: Tokens) -> Option<SetItem> {
-    (part.list.len() == 1).then_some(SetItem::Charset(charset_name(part)?))
-}
-
-/// DEFAULT is not one: it means what the server it is sent to is configured for.
-fn charset_name(part: Tokens) -> Option<String> {
-    let name = part.value(0).filter(|_| !part.is(0, "default"))?;
-    let plain = name.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric());
-    (plain && !name.is_empty()).then(|| name.to_ascii_lowercase())
+/// `=` or `:=`
+fn assigns(part: &Tokens, at: usize) -> bool {
+    part.is_symbol(at, b'=') || (part.is_symbol(at, b':') && part.is_symbol(at + 1, b'='))
 }
 
 /// What follows the `@` of a user variable: its name, which may have dots or be quoted, and the value.
@@ -189,10 +153,7 @@ fn user_variable(part: Tokens) -> Option<SetItem> {
         part.kind(0),
         Some(Kind::SingleQuoted | Kind::DoubleQuoted | Kind::Backtick)
     );
-    let assigns = |at: usize| {
-        part.is_symbol(at, b'=') || (part.is_symbol(at, b':') && part.is_symbol(at + 1, b'='))
-    };
-    let end = (0..part.list.len()).find(|at| assigns(*at))?;
+    let end = (0..part.list.len()).find(|at| assigns(&part, *at))?;
     let name = match quoted {
         true if end != 1 => return None,
         true => part.value(0)?,
@@ -205,7 +166,7 @@ fn user_variable(part: Tokens) -> Option<SetItem> {
             name,
             value: choice(&value),
         }),
-        None => Some(SetItem::UserVariable(name.to_lowercase())),
+        None => Some(SetItem::UserVariable),
     }
 }
 
@@ -219,24 +180,29 @@ fn choice(value: &Tokens) -> ChoiceValue {
     literal.map_or(ChoiceValue::Computed, ChoiceValue::Said)
 }
 
-/// A system variable, its value, and for whom it is set.
+/// A system variable, its value, and for whom it is set. Of the next transaction's characteristics the value is needed here.
 fn variable(name: &str, value: Tokens, scope: Scope) -> Option<SetItem> {
-    if scope == Scope::Global {
-        return Some(SetItem::Global);
-    }
+    let next = scope == Scope::Unsaid;
     match name {
         "" => None,
-        "autocommit" => switch(&value).map(SetItem::Autocommit),
-        "transaction_read_only" | "tx_read_only" => {
+        _ if scope == Scope::Global => Some(SetItem::Global),
+        "transaction_read_only" | "tx_read_only" if next => {
             switch(&value).map(|on| read_only_item(on, scope))
         }
-        "transaction_isolation" | "tx_isolation" => {
+        "transaction_isolation" | "tx_isolation" if next => {
             isolation(&value.value(0).filter(|_| value.list.len() == 1)?, scope)
         }
-        // with it on, `WHERE id IS NULL` asks for the last inserted row, which only the master knows
-        "sql_auto_is_null" => (switch(&value) == Some(false)).then(|| replayed(name, value)),
-        _ if NOT_TO_BE_REPLAYED.contains(&name) => None,
-        _ => Some(replayed(name, value)),
+        "timestamp" => Some(timestamp(value)),
+        _ => Some(SetItem::Session(name.to_owned())),
+    }
+}
+
+fn timestamp(value: Tokens) -> SetItem {
+    let plain = value.list.len() == 1
+        && (value.kind(0) == Some(Kind::Number) || value.is(0, "default"));
+    match plain {
+        true => SetItem::Timestamp(value.span().to_owned()),
+        false => SetItem::Session("timestamp".to_owned()),
     }
 }
 
@@ -252,24 +218,5 @@ fn switch(value: &Tokens) -> Option<bool> {
         "1" | "on" | "true" => Some(true),
         "0" | "off" | "false" => Some(false),
         _ => None,
-    }
-}
-
-/// A literal means the same everywhere; DEFAULT is the server's own, and anything else has to be computed.
-fn replayed(name: &str, value: Tokens) -> SetItem {
-    let name = name.to_owned();
-    let signed = value.list.len() == 2 && matches!(value.kind(0), Some(Kind::Symbol(b'-' | b'+')));
-    let literal = match value.kind(value.list.len() - 1) {
-        Some(Kind::Number) => signed || value.list.len() == 1,
-        Some(Kind::SingleQuoted | Kind::DoubleQuoted) => value.list.len() == 1,
-        Some(Kind::Word) => value.list.len() == 1 && !value.is(0, "default"),
-        _ => false,
-    };
-    match literal {
-        true => SetItem::Session {
-            name,
-            value: value.span().to_owned(),
-        },
-        false => SetItem::SessionComputed { name },
     }
 }

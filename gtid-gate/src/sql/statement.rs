@@ -3,7 +3,7 @@
 //! In: the tokens of a text. Out: the class of the one statement in it. Must never: look at the first
 //! statement only where there are several.
 
-use super::class::Class;
+use super::class::{Class, Completion};
 use super::parse::Shaped;
 use super::question::{BadQuestion, question};
 use super::tokens::Tokens;
@@ -108,7 +108,7 @@ fn transaction(mut tokens: Tokens) -> Class {
     } else if tokens.eat("start") {
         start(&mut tokens)
     } else if tokens.eat("commit") {
-        completion(&mut tokens).map(|(chain, release)| Class::Commit { chain, release })
+        completion(&mut tokens).map(Class::Commit)
     } else if tokens.eat("rollback") {
         rollback(&mut tokens)
     } else {
@@ -145,18 +145,15 @@ fn start(tokens: &mut Tokens) -> Option<Class> {
     })
 }
 
-/// `[WORK] [AND [NO] CHAIN] [[NO] RELEASE]`: whether to chain, whether to release.
-fn completion(tokens: &mut Tokens) -> Option<(bool, bool)> {
+/// `[WORK] [AND [NO] CHAIN] [[NO] RELEASE]`
+fn completion(tokens: &mut Tokens) -> Option<Completion> {
     tokens.eat("work");
+    let said = |yes: bool, no: bool| (yes || no).then_some(yes);
     let chain = tokens.eat_all(&["and", "chain"]);
-    if !chain {
-        tokens.eat_all(&["and", "no", "chain"]);
-    }
+    let chain = said(chain, tokens.eat_all(&["and", "no", "chain"]));
     let release = tokens.eat("release");
-    if !release {
-        tokens.eat_all(&["no", "release"]);
-    }
-    tokens.is_empty().then_some((chain, release))
+    let release = said(release, tokens.eat_all(&["no", "release"]));
+    tokens.is_empty().then_some(Completion { chain, release })
 }
 
 fn rollback(tokens: &mut Tokens) -> Option<Class> {
@@ -167,7 +164,7 @@ fn rollback(tokens: &mut Tokens) -> Option<Class> {
         tokens.eat("savepoint");
         return savepoint_name(tokens);
     }
-    completion(tokens).map(|(chain, release)| Class::Rollback { chain, release })
+    completion(tokens).map(Class::Rollback)
 }
 
 fn savepoint(tokens: &mut Tokens) -> Option<Class> {

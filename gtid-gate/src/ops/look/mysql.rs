@@ -66,6 +66,7 @@ mod tests {
         ];
         let cell = |text: &str| Some(text.as_bytes().to_vec());
         let answer = TextResult {
+            report: Default::default(),
             types: vec![],
             rows: rows.iter().map(|(n, v)| vec![cell(n), cell(v)]).collect(),
         };

@@ -53,7 +53,7 @@ fn in_master(told: Told) -> InMaster {
     InMaster {
         told,
         pin: None,
-        release: false,
+        ends: None,
     }
 }
 
@@ -174,8 +174,8 @@ fn in_a_read_only_transaction_on_a_satellite() {
 
 #[test]
 fn in_a_transaction_on_the_master() {
-    let released = InMaster {
-        release: true,
+    let ends = |end| InMaster {
+        ends: Some(end),
         ..in_master(Told::OwnChange)
     };
     let pinned = InMaster {
@@ -188,8 +188,8 @@ fn in_a_transaction_on_the_master() {
             ("SELECT a FROM t", Plan::InMaster(in_master(Told::Data))),
             ("DELETE FROM t", Plan::InMaster(in_master(Told::OwnChange))),
             ("SAVEPOINT s", Plan::InMaster(in_master(Told::OwnChange))),
-            ("COMMIT", Plan::InMaster(in_master(Told::OwnChange))),
-            ("COMMIT RELEASE", Plan::InMaster(released)),
+            ("COMMIT", Plan::InMaster(ends(END))),
+            ("COMMIT RELEASE", Plan::InMaster(ends(RELEASE))),
             ("CREATE TEMPORARY TABLE t (a INT)", Plan::InMaster(pinned)),
             ("START TRANSACTION READ ONLY", Plan::Begin(Begin::Later)),
         ],

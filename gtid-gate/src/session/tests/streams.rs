@@ -162,6 +162,6 @@ pub(super) fn add_statement(session: &mut Session, id: u32, text: &[u8]) {
     let known = Known::of(crate::sql::understand("SELECT ?")).ok();
     let statements = &mut session.statements;
     let held = statements.hold(text.len()).unwrap();
-    let text = statements.text(text, None);
+    let text = statements.text(text, None, Default::default());
     statements.add(id, text, Arc::new(known.unwrap()), 1, held);
 }

@@ -1,0 +1,239 @@
+//! Asks servers what their last answers had no room for, before anything depends on it: whether a transaction is open, and what has
+//! changed in the session.
+//!
+//! An error packet carries no status flags. A result that ends with an EOF packet carries no reports; they come with the next OK packet.
+//! In: a session of which something is unknown. Out: the same with everything known; what can't be given to satellites keeps it on the
+//! master. Must never: take "nothing was reported" for "nothing happened" where the server could not report.
+
+use super::exchange::at;
+use super::fault::Fault;
+use super::parts::Session;
+use super::plan::{Begin, InReadOnly, Outside, Plan};
+use super::state::{Open, Tx};
+use crate::backend::{Backend, Role, TextResult, bounded};
+use crate::protocol::error::SqlError;
+use crate::protocol::session_track::Report;
+use crate::protocol::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS};
+use crate::sql::SetItem;
+
+const CHARSETS: &str =
+    "SELECT @@SESSION.character_set_client, @@SESSION.character_set_results, @@SESSION.collation_connection";
+const REPORTED: &str = "SELECT @@SESSION.session_track_system_variables";
+const ALL: &str = "*";
+
+/// Whether the plan goes by what the session believes of its servers, instead of letting the master's connection decide.
+pub(super) fn relies_on_state(plan: &Plan) -> bool {
+    match plan {
+        Plan::InMaster(_)
+        | Plan::Outside(Outside::OnMaster(_) | Outside::Pin(_) | Outside::Finish(_))
+        | Plan::AskLastServer
+        | Plan::Kill { .. }
+        | Plan::Set(_)
+        | Plan::Use(_) => false,
+        Plan::Begin(Begin::OnMaster | Begin::Snapshot | Begin::Later)
+        | Plan::Outside(Outside::Read | Outside::End(_))
+        | Plan::EndThen(_)
+        | Plan::OpenOnMaster(_)
+        | Plan::BesideOnMaster { .. }
+        | Plan::End { .. }
+        | Plan::InReadOnly(
+            InReadOnly::ReadFirst
+            | InReadOnly::SavepointFirst
+            | InReadOnly::Read(_)
+            | InReadOnly::Savepoint(_)
+            | InReadOnly::Call(_),
+        )
+        | Plan::Refuse(_) => true,
+    }
+}
+
+impl Session {
+    pub(super) fn is_settled(&self) -> bool {
+        let master = self.connections.master.as_deref();
+        let mut all = master.into_iter().chain(self.connections.satellites.iter());
+        all.all(|b| !b.unreported) && self.state.open == Open::default()
+    }
+
+    /// Has servers say where the session stands.
+    pub(super) async fn settle_status(&mut self) -> Result<(), Fault> {
+        self.settle_satellites().await;
+        let master = self.connections.master.take_if(|m| m.unreported);
+        match master {
+            Some(master) => self.settle_master(master).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The same, and what else is not known.
+    pub(super) async fn settle(&mut self) -> Result<(), Fault> {
+        self.settle_status().await?;
+        if std::mem::take(&mut self.state.open.reports) {
+            self.ask_what_is_reported().await?;
+        }
+        if std::mem::take(&mut self.state.open.unnamed) {
+            self.ask_for_temporary_tables().await;
+        }
+        if self.state.open.charsets {
+            self.ask_charsets().await?;
+        }
+        for name in std::mem::take(&mut self.state.open.choices) {
+            let value = self
+                .ask_master(&format!("SELECT @multimed_{name}"))
+                .await?;
+            self.reported().choice(name, value.text(0, 0));
+        }
+        self.master_has_all();
+        Ok(())
+    }
+
+    async fn settle_master(&mut self, mut master: Box<Backend>) -> Result<(), Fault> {
+        match master.status().await {
+            Ok((status, report)) => {
+                self.heard(&mut master, report);
+                self.stands_at(&mut master, status);
+                self.connections.master = Some(master);
+                Ok(())
+            }
+            Err(error) => Err(self.lost_master(error)),
+        }
+    }
+
+    /// A satellite that does not answer is gone, with what was open there.
+    async fn settle_satellites(&mut self) {
+        let within = self.shared.config.server_timeout;
+        for mut backend in self.connections.satellites.take_if(|b| b.unreported) {
+            match bounded(within, backend.status()).await {
+                Ok((status, _)) => {
+                    self.stands_at(&mut backend, status);
+                    self.connections.satellites.put(backend);
+                }
+                Err(_) if self.state.tx == Tx::OnSatellite(backend.server.id) => {
+                    self.state.tx = Tx::Lost;
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// What the master has reported of the session.
+    pub(super) fn heard(&mut self, master: &mut Backend, mut report: Report) {
+        let mut earlier = std::mem::take(&mut master.unheard);
+        if !earlier.is_empty() {
+            earlier.add(report);
+            report = earlier;
+        }
+        if let Some(characteristics) = &report.characteristics {
+            self.state.next_on_master = !characteristics.is_empty();
+        }
+        if report.is_empty() {
+            return;
+        }
+        if let Some(schema) = report.schema {
+            self.state.database = Some(schema).filter(|s| !s.is_empty());
+            master.database = self.state.database.clone();
+        }
+        self.state.open.unnamed |= report.changed;
+        for (name, value) in &report.variables {
+            self.reported().variable(name, value);
+            // The client's own wish; what the gate needs is set again.
+            master.reporting &= !name.starts_with("session_track_");
+        }
+        master.replayed = self.state.order();
+    }
+
+    /// Not every change of which the server reports no more than that there was one, can be carried to satellites.
+    async fn ask_for_temporary_tables(&mut self) {
+        self.state.user_variables = true;
+        let Some(thread_id) = self.connections.master.as_ref().map(|m| m.thread_id) else {
+            return;
+        };
+        let tables = self.shared.temporary_tables.of(thread_id).await;
+        if let Err(reason) = &tables {
+            tracing::warn!(%reason, "the gate's account can't see temporary tables (it needs PROCESS): a session stays on the master");
+        }
+        if tables.unwrap_or(true) {
+            self.state.sticky = Some("a temporary table, or a change that no server names");
+        }
+    }
+
+    pub(super) async fn ask_charsets(&mut self) -> Result<(), Fault> {
+        let answer = self.ask_master(CHARSETS).await?;
+        let text = |column| answer.text(0, column);
+        let (client, results) = (text(0).unwrap_or_default(), text(1));
+        let collation = text(2).unwrap_or_default();
+        self.reported().charsets(client, results, collation);
+        Ok(())
+    }
+
+    /// What statements come in, after a reset.
+    pub(super) async fn ask_encoding(&mut self) -> Result<(), Fault> {
+        self.connect_master().await?;
+        self.ask_charsets().await
+    }
+
+    async fn ask_what_is_reported(&mut self) -> Result<(), Fault> {
+        let answer = self.ask_master(REPORTED).await?;
+        let listed = answer.text(0, 0).unwrap_or_default();
+        if listed != ALL {
+            self.reported()
+                .variable("session_track_system_variables", listed);
+            if let Some(master) = &mut self.connections.master {
+                master.reporting = false;
+            }
+        }
+        Ok(())
+    }
+
+    /// A question of the gate's own on the session's connection to the master.
+    async fn ask_master(&mut self, sql: &str) -> Result<TextResult, Fault> {
+        let Some(mut master) = self.connections.master.take() else {
+            return Err(Fault::Fatal(SqlError::gate(
+                "lost the connection to the master",
+            )));
+        };
+        let answer = master.query(sql).await;
+        self.state.diagnostics.asked(at(&master));
+        match answer {
+            Ok(answer) => {
+                self.connections.master = Some(master);
+                Ok(answer)
+            }
+            Err(error) => Err(self.lost_master(error)),
+        }
+    }
+
+    /// Where the session's transaction is, by a server's status flags.
+    pub(super) fn stands_at(&mut self, backend: &mut Backend, status: u16) {
+        let open = status & STATUS_IN_TRANS != 0;
+        let here = match backend.server.role {
+            Role::Master => Tx::OnMaster,
+            Role::Satellite => Tx::OnSatellite(backend.server.id),
+        };
+        if here == Tx::OnMaster {
+            let autocommit = status & STATUS_AUTOCOMMIT != 0;
+            if autocommit && !self.state.autocommit && self.state.tx != Tx::OnMaster {
+                // To switch it on has committed.
+                self.state.tx = Tx::None;
+            }
+            self.state.flags = status;
+            self.state.autocommit = autocommit;
+            backend.autocommit = autocommit;
+        }
+        backend.left &= !self.state.autocommit;
+        if self.state.tx == Tx::None || self.state.tx == here {
+            self.state.tx = if open { here } else { Tx::None };
+        }
+        if self.state.tx != Tx::OnMaster {
+            self.leave = None;
+        }
+    }
+}
+
+/// Whether a SET does nothing but what its text says, and what the server reports by name.
+pub(super) fn is_plain(items: &[SetItem]) -> bool {
+    let tracks = |name: &str| name.starts_with("session_track_");
+    let narrows = items
+        .iter()
+        .any(|item| matches!(item, SetItem::Session(name) if tracks(name)));
+    !items.contains(&SetItem::Other) && !(narrows && items.len() > 1)
+}
