@@ -3,7 +3,7 @@
 use crate::protocol::capability as cap;
 use crate::protocol::codec::Conn;
 use crate::protocol::error::BackendError;
-use crate::protocol::session_track::{self, Report};
+use crate::protocol::session_track::{self, Report, Shown};
 use crate::protocol::wire::{self, Reader};
 
 pub const COM_QUERY: u8 = 0x03;
@@ -89,7 +89,7 @@ pub async fn run(
 /// What an OK packet reports of the session.
 pub fn report(capabilities: u32, ok: &[u8]) -> Report {
     let tracks = capabilities & cap::SESSION_TRACK != 0;
-    let read = tracks.then(|| session_track::read(ok, None, false));
+    let read = tracks.then(|| session_track::read(ok, None, Shown::None));
     let tracked = read.and_then(Result::ok).flatten();
     tracked.map_or_else(Report::default, |t| t.report)
 }

@@ -5,7 +5,7 @@
 //! Must never: hold back a row, or need a row whole: only packets that say something about the response are looked into, and
 //! what SHOW STATUS says about the client's connection.
 
-use super::session_track::{self, Report, Trackers};
+use super::session_track::{self, Report, Shown, Trackers};
 use super::status_rows::StatusRows;
 use super::wire::{
     self, HEADER, MAX_PAYLOAD, Reader, STATUS_CURSOR_EXISTS, STATUS_MORE_RESULTS, payload_size,
@@ -77,16 +77,15 @@ pub struct Response {
     /// The error that ended the response.
     pub error: Option<u16>,
     pub prepared: Option<Prepared>,
-    /// Some result came with warnings.
-    pub warned: bool,
+    /// Warnings that the last result came with.
+    pub warnings: u16,
     /// Some result told an insert id.
     pub inserted: bool,
     /// The server's OK packets may end with what changed in the session.
     pub tracks: bool,
     /// Which of that the client gets; nothing: none of it.
     pub wanted: Option<Trackers>,
-    /// The client was told that an explicit transaction is open.
-    pub shown: bool,
+    pub shown: Shown,
     /// What the server has reported of the session.
     pub report: Report,
     /// Its last packet had room for such reports.
@@ -114,11 +113,11 @@ impl Response {
             status: None,
             error: None,
             prepared: None,
-            warned: false,
+            warnings: 0,
             inserted: false,
             tracks: false,
             wanted: None,
-            shown: false,
+            shown: Shown::None,
             report: Report::default(),
             reports: false,
             status_rows: None,
@@ -288,6 +287,7 @@ impl Response {
 
     fn failed(&mut self, payload: &[u8]) -> Phase {
         self.error = Some(wire::parse_err(payload).code);
+        self.warnings = 1;
         Phase::Done
     }
 
@@ -309,9 +309,8 @@ impl Response {
             let warnings = offset.as_ref().map_or(0, |o| o + 2);
             (offset, warnings)
         };
-        self.warned |= payload
-            .get(warnings..warnings + 2)
-            .is_some_and(|w| w != [0, 0]);
+        let count = payload.get(warnings..warnings + 2);
+        self.warnings = count.map_or(0, |w| u16::from_le_bytes([w[0], w[1]]));
         self.inserted |= !is_eof && wire::ok_insert_id(payload).is_ok_and(|id| id != 0);
         let status = offset.map_or(0, |o| self.status_at(payload, o));
         if status & STATUS_MORE_RESULTS != 0 {
@@ -323,7 +322,8 @@ impl Response {
 
     /// Reads what an OK packet says about the session, and returns the packet without it if the client is not to have it.
     fn tracked(&mut self, phase: Phase, payload: &[u8]) -> Option<Vec<u8>> {
-        let ends_rows = phase == Phase::Rows && self.deprecate_eof && payload[0] == 0xfe;
+        let may_end = phase == Phase::Rows || self.shape == Shape::Single;
+        let ends_rows = may_end && self.deprecate_eof && payload[0] == 0xfe;
         let is_ok = phase == Phase::First
             && payload[0] == 0
             && !matches!(self.shape, Shape::Prepare { .. });
@@ -332,7 +332,12 @@ impl Response {
         }
         self.reports = true;
         let tracked = session_track::read(payload, self.wanted.as_ref(), self.shown).ok()??;
-        self.shown = tracked.report.transaction.unwrap_or(self.shown);
+        self.shown = match tracked.report.transaction {
+            Some(true) => Shown::Open,
+            Some(false) => Shown::None,
+            None if self.shown == Shown::Ended => Shown::None,
+            None => self.shown,
+        };
         self.report.add(tracked.report);
         (tracked.filtered != payload).then_some(tracked.filtered)
     }

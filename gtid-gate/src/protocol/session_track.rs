@@ -24,6 +24,20 @@ pub const REPORT_ALL: &str = "SET SESSION session_track_system_variables = '*', 
 /// Has it report what is set for the next transaction, until that has begun, too.
 pub const REPORT_NEXT: &str = "SET SESSION session_track_transaction_info = 'CHARACTERISTICS'";
 
+/// What the client was told last about an explicit transaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shown {
+    #[default]
+    None,
+    Open,
+    /// It is open no more, which the next packet says.
+    Ended,
+}
+
+/// `TRX_STATE` of a transaction that has done nothing, and of none.
+const TRANSACTION: &[u8] = b"T_______";
+const NO_TRANSACTION: &[u8] = b"________";
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Variable,
@@ -134,22 +148,25 @@ pub struct Tracked {
     pub filtered: Vec<u8>,
 }
 
-/// Nothing if the packet ends before. `wanted`: nothing for a client without session tracking. `shown`: the client was told that an
-/// explicit transaction is open.
+/// Nothing if the packet ends before, and has to report nothing. `wanted`: nothing for a client without session tracking.
 pub fn read(
     payload: &[u8],
     wanted: Option<&Trackers>,
-    shown: bool,
+    shown: Shown,
 ) -> Result<Option<Tracked>, PacketError> {
     let offset = wire::ok_status_offset(payload)?;
     let (head, rest) = payload
         .split_at_checked(offset + 4)
         .unwrap_or((payload, &[]));
-    if rest.is_empty() {
+    let ends = shown == Shown::Ended && wanted.is_some();
+    if rest.is_empty() && !ends {
         return Ok(None);
     }
     let mut reader = Reader::new(rest);
-    let message = reader.lenenc_bytes()?;
+    let message = match rest.is_empty() {
+        true => rest,
+        false => reader.lenenc_bytes()?,
+    };
     let status = u16::from_le_bytes([head[offset], head[offset + 1]]);
     let (mut report, mut kept) = (Report::default(), Vec::new());
     if status & STATE_CHANGED != 0 {
@@ -163,10 +180,14 @@ pub fn read(
             }
         }
     }
+    if ends && report.transaction.is_none() {
+        kept.push(5);
+        wire::put_lenenc_bytes(&mut kept, &[&[8], NO_TRANSACTION].concat());
+    }
     let mut filtered = head.to_vec();
     let status = match kept.is_empty() {
         true => status & !STATE_CHANGED,
-        false => status,
+        false => status | STATE_CHANGED,
     };
     filtered[offset..offset + 2].copy_from_slice(&status.to_le_bytes());
     // The message has its length before it in both forms (the documentation says otherwise); an empty one is left out.
@@ -185,7 +206,7 @@ fn entry(
     data: &[u8],
     report: &mut Report,
     wanted: Option<&Trackers>,
-    shown: bool,
+    shown: Shown,
 ) -> Result<bool, PacketError> {
     let wants = |asks: fn(&Trackers) -> bool| wanted.is_some_and(asks);
     let mut data = Reader::new(data);
@@ -219,7 +240,7 @@ fn entry(
         Kind::Transaction => {
             let open = data.lenenc_bytes()?.first().is_some_and(|b| *b != b'_');
             report.transaction = Some(open);
-            wants(|w| w.transactions) || open != shown
+            wants(|w| w.transactions) || open != (shown != Shown::None)
         }
         Kind::Unknown => true,
     })
@@ -232,6 +253,8 @@ fn text(data: &mut Reader) -> Result<String, PacketError> {
 /// What the gate's own OK packet reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Own<'a> {
+    /// Of the statement before, as a ping says.
+    pub warnings: u16,
     pub schema: Option<&'a str>,
     pub transaction: Option<bool>,
 }
@@ -249,12 +272,13 @@ pub fn ok_packet(status: u16, own: Own, wanted: Option<&Trackers>) -> Vec<u8> {
         put(1, schema.as_bytes());
     }
     if let (Some(open), true) = (own.transaction, wanted.is_some()) {
-        put(5, if open { b"T_______" } else { b"________" });
+        put(5, if open { TRANSACTION } else { NO_TRANSACTION });
     }
+    let flag = if entries.is_empty() { 0 } else { STATE_CHANGED };
+    let mut packet = wire::ok_packet(status | flag, own.warnings);
     if entries.is_empty() {
-        return wire::ok_packet(status);
+        return packet;
     }
-    let mut packet = wire::ok_packet(status | STATE_CHANGED);
     wire::put_lenenc(&mut packet, 0);
     wire::put_lenenc_bytes(&mut packet, &entries);
     packet
@@ -291,7 +315,7 @@ mod tests {
     #[test]
     fn a_commit_tells_its_gtid_and_the_client_gets_the_packet_it_knows() {
         let packet = ok(STATE_CHANGED | 2, &tracked(GTID));
-        let read = read(&packet, None, false).unwrap().unwrap();
+        let read = read(&packet, None, Shown::None).unwrap().unwrap();
         assert_eq!(read.report.committed, Some(GtidSet::parse(GTID).unwrap()));
         assert_eq!(read.report.schema.as_deref(), Some("a"));
         assert_eq!(read.filtered, ok(2, &with_length(b"Rows matched: 1")));
@@ -299,9 +323,9 @@ mod tests {
 
     #[test]
     fn a_packet_that_tells_nothing_stays() {
-        assert!(matches!(read(&ok(2, b""), None, false), Ok(None)));
+        assert!(matches!(read(&ok(2, b""), None, Shown::None), Ok(None)));
         let packet = ok(2, &with_length(b"info"));
-        let read = read(&packet, None, false).unwrap().unwrap();
+        let read = read(&packet, None, Shown::None).unwrap().unwrap();
         assert!(read.report.is_empty());
         assert_eq!(read.filtered, packet);
     }
@@ -310,9 +334,9 @@ mod tests {
     fn half_a_packet_is_an_error() {
         let whole = ok(STATE_CHANGED, &tracked(GTID));
         for size in 8..whole.len() {
-            assert!(read(&whole[..size], None, false).is_err(), "{size}");
+            assert!(read(&whole[..size], None, Shown::None).is_err(), "{size}");
         }
-        let odd = read(&ok(STATE_CHANGED, &tracked("x")), None, false);
+        let odd = read(&ok(STATE_CHANGED, &tracked("x")), None, Shown::None);
         assert_eq!(odd.unwrap().unwrap().report.committed, None);
     }
 
@@ -338,7 +362,7 @@ mod tests {
         };
         let mut wanted = Trackers::default();
         let filtered = |wanted: &Trackers| {
-            let read = read(&packet(&all), Some(wanted), false);
+            let read = read(&packet(&all), Some(wanted), Shown::None);
             read.unwrap().unwrap().filtered
         };
         assert_eq!(filtered(&wanted), packet(&[&zone[..], &schema].concat()));
@@ -346,7 +370,7 @@ mod tests {
         assert_eq!(filtered(&wanted), packet(&zone));
         wanted.set("session_track_system_variables", "");
         assert_eq!(filtered(&wanted), ok(2, b""));
-        let report = read(&packet(&all), None, false).unwrap().unwrap().report;
+        let report = read(&packet(&all), None, Shown::None).unwrap().unwrap().report;
         assert!(report.changed);
         assert_eq!(report.variables.len(), 2);
     }

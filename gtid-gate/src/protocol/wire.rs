@@ -126,10 +126,10 @@ pub fn put_lenenc_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// An OK packet without affected rows; valid with and without session tracking.
-pub fn ok_packet(status: u16) -> Vec<u8> {
+pub fn ok_packet(status: u16, warnings: u16) -> Vec<u8> {
     let mut out = vec![0x00, 0x00, 0x00];
     out.extend_from_slice(&status.to_le_bytes());
-    out.extend_from_slice(&[0, 0]);
+    out.extend_from_slice(&warnings.to_le_bytes());
     out
 }
 
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn the_status_of_an_ok_packet_is_found() {
-        let packet = ok_packet(0x1234);
+        let packet = ok_packet(0x1234, 0);
         assert_eq!(ok_status_offset(&packet).unwrap(), 3);
     }
 }

@@ -76,6 +76,7 @@ impl Session {
                 Ok(()) => {}
                 Err(Fault::Sql(error)) => {
                     self.state.diagnostics.failed(&error);
+                    self.state.warnings = 1;
                     if self
                         .client
                         .conn

@@ -210,7 +210,9 @@ impl Session {
         self.answered_by(&backend.server, &backend.incarnation, told);
         self.remember(backend, answer);
         self.last_status = answer.status.unwrap_or_default();
-        self.state.last_warned = answer.warned || answer.error.is_some();
+        if !self.ties.about_last {
+            self.state.warnings = answer.warnings;
+        }
         self.state.shown = answer.shown;
         backend.left = !self.state.autocommit;
         backend.unreported = self.leaves_unreported(backend, answer);

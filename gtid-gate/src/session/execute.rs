@@ -16,6 +16,7 @@ use crate::freshness::Told;
 use crate::ops::config::Broken;
 use crate::protocol::error::SqlError;
 use crate::protocol::response::Shape;
+use crate::protocol::session_track::Shown;
 use crate::sql::{Class, Question};
 
 /// Bytes of statements of a transaction that has read nothing, beyond which it no longer moves to another satellite.
@@ -189,7 +190,7 @@ impl Session {
         if begin == Begin::Snapshot {
             self.read(work, &[]).await?;
             self.state.next = Next::default();
-            self.state.shown = true;
+            self.state.shown = Shown::Open;
             self.state.opening = vec![BEGIN_SNAPSHOT.to_owned()];
             return Ok(());
         }
@@ -260,6 +261,10 @@ impl Session {
             Tx::Pending | Tx::Lost => {}
         }
         self.end_left_on_satellites().await;
+        let on_master = self.state.tx == Tx::OnMaster;
+        if self.state.shown == Shown::Open && !on_master {
+            self.state.shown = Shown::Ended;
+        }
         self.state.tx = Tx::None;
         self.state.left = false;
         self.leave = None;

@@ -17,7 +17,7 @@ use crate::common::memory::Share;
 use crate::freshness::{MasterLeave, Told};
 use crate::ops::config::Config;
 use crate::protocol::charset::Encoding;
-use crate::protocol::session_track::{self, Own, Trackers};
+use crate::protocol::session_track::{self, Own, Shown, Trackers};
 use crate::sql::{Names, Ties};
 use std::sync::Arc;
 
@@ -86,13 +86,17 @@ impl Session {
 
     pub(super) async fn say_ok(&mut self) -> Result<(), Fault> {
         self.state.diagnostics.answered();
+        self.state.warnings = 0;
         self.say_alive().await
     }
 
     /// OK to what begins or ends an explicit transaction.
     pub(super) async fn say_transaction(&mut self, open: bool) -> Result<(), Fault> {
         self.state.diagnostics.answered();
-        let changed = open != std::mem::replace(&mut self.state.shown, open);
+        self.state.warnings = 0;
+        let now = if open { Shown::Open } else { Shown::None };
+        let before = std::mem::replace(&mut self.state.shown, now);
+        let changed = open != (before != Shown::None);
         self.answer_ok(Own {
             transaction: changed.then_some(open),
             ..Own::default()
@@ -102,7 +106,11 @@ impl Session {
 
     /// An answer that changes nothing of what the client may ask about the statement before.
     pub(super) async fn say_alive(&mut self) -> Result<(), Fault> {
-        self.answer_ok(Own::default()).await
+        self.answer_ok(Own {
+            warnings: self.state.warnings,
+            ..Own::default()
+        })
+        .await
     }
 
     /// OK to a login.

@@ -62,6 +62,10 @@ impl Session {
         let statement = self.statements.get(id, "mysqld_stmt_execute")?;
         let execution = statement.execution(request.payload, request.continued, named)?;
         let known = statement.known.clone();
+        if self.state.open.charsets && !known.ties.looks_back() {
+            // Where it has yet to be prepared, it must be known how the session reads texts.
+            self.settle().await?;
+        }
         let wants_cursor = execution.wants_cursor();
         self.run_statement(&known, Work::Execute(execution)).await?;
         let opened = self.last_status & STATUS_CURSOR_EXISTS != 0;

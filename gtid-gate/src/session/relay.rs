@@ -11,7 +11,7 @@ use crate::common::signals::{KILLED, LOST};
 use crate::protocol::codec::Conn;
 use crate::protocol::error::{BackendError, PacketError, SqlError};
 use crate::protocol::response::{First, Response, Step};
-use crate::protocol::session_track::Report;
+use crate::protocol::session_track::{Report, Shown};
 use bytes::Buf;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -27,8 +27,8 @@ pub struct Answer {
     pub status: Option<u16>,
     pub error: Option<u16>,
     pub prepared: Option<crate::protocol::response::Prepared>,
-    /// It left warnings.
-    pub warned: bool,
+    /// Warnings that it left, an error among them.
+    pub warnings: u16,
     /// It told an insert id.
     pub inserted: bool,
     /// How long the server was waited for.
@@ -38,7 +38,7 @@ pub struct Answer {
     /// The server could report what changed, if anything did.
     pub reports: bool,
     /// What the client was told last about an explicit transaction.
-    pub shown: bool,
+    pub shown: Shown,
 }
 
 pub enum RelayError {
@@ -94,7 +94,7 @@ pub async fn relay(
         status: response.status,
         error: response.error,
         prepared: response.prepared,
-        warned: response.warned,
+        warnings: response.warnings,
         inserted: response.inserted,
         report: response.report,
         reports: response.reports,

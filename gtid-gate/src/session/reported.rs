@@ -79,7 +79,10 @@ impl Reported<'_> {
             // What it reports of a clock that runs is a moment.
             "timestamp" => self.tie(),
             _ if TIED.contains(&name) => self.tie(),
-            _ if CHARSETS.contains(&name) => self.state.open.charsets = true,
+            _ if CHARSETS.contains(&name) => {
+                self.state.open.charsets = true;
+                self.state.open.names = name == "character_set_results";
+            }
             _ => self.keep(name, value),
         }
     }
@@ -130,11 +133,20 @@ impl Reported<'_> {
     /// What was asked of the master: of its character sets, all.
     pub fn charsets(&mut self, client: &str, results: Option<&str>, collation: &str) {
         self.state.encoding = Some(Encoding::of(client));
-        let results = results.map_or("NULL".to_owned(), |r| format!("'{r}'"));
-        let sql = format!(
-            "SET character_set_client = '{client}', character_set_results = {results}, \
-             collation_connection = '{collation}'"
-        );
+        let names = std::mem::take(&mut self.state.open.names);
+        let of_client = collation == client || collation.starts_with(&format!("{client}_"));
+        let sql = match results {
+            Some(results) if names && results == client && of_client => {
+                format!("SET NAMES '{client}' COLLATE '{collation}'")
+            }
+            _ => {
+                let results = results.map_or("NULL".to_owned(), |r| format!("'{r}'"));
+                format!(
+                    "SET character_set_client = '{client}', character_set_results = {results}, \
+                     collation_connection = '{collation}'"
+                )
+            }
+        };
         self.state.keep("names", sql);
         self.state.open.charsets = false;
     }
@@ -154,6 +166,8 @@ impl Reported<'_> {
             SetItem::Session(name) if name == "session_track_system_variables" => {
                 self.state.open.reports = true;
             }
+            // The collation of results is the character set's own.
+            SetItem::Session(name) if name == "character set" => self.state.open.names = false,
             SetItem::Session(_)
             | SetItem::Global
             | SetItem::Account

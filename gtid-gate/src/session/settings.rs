@@ -52,6 +52,9 @@ impl Session {
             }
             self.said(items);
             self.master_has_all();
+            if std::mem::take(&mut self.state.open.reports) {
+                self.ask_what_is_reported().await?;
+            }
         }
         Ok(())
     }

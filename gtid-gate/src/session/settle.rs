@@ -67,9 +67,6 @@ impl Session {
     /// The same, and what else is not known.
     pub(super) async fn settle(&mut self) -> Result<(), Fault> {
         self.settle_status().await?;
-        if std::mem::take(&mut self.state.open.reports) {
-            self.ask_what_is_reported().await?;
-        }
         if std::mem::take(&mut self.state.open.unnamed) {
             self.ask_for_temporary_tables().await;
         }
@@ -171,7 +168,7 @@ impl Session {
         self.ask_charsets().await
     }
 
-    async fn ask_what_is_reported(&mut self) -> Result<(), Fault> {
+    pub(super) async fn ask_what_is_reported(&mut self) -> Result<(), Fault> {
         let answer = self.ask_master(REPORTED).await?;
         let listed = answer.text(0, 0).unwrap_or_default();
         if listed != ALL {

@@ -50,7 +50,7 @@ impl Session {
     /// The same, or something that the client may ask about: kept unless somebody asks for the connection.
     fn keeps(&self, backend: &Backend, cursors: &[usize], asked: bool) -> bool {
         let last = self.state.diagnostics.server() == Some(backend.server.id);
-        let warned = self.state.last_warned && last;
+        let warned = self.state.warnings > 0 && last;
         self.lives_on(backend, cursors) || (warned && !asked)
     }
 

@@ -7,6 +7,7 @@ use crate::backend::Role;
 use crate::common::consistency::Choice;
 use crate::freshness::History;
 use crate::protocol::charset::Encoding;
+use crate::protocol::session_track::Shown;
 use crate::protocol::wire::{
     STATUS_AUTOCOMMIT, STATUS_IN_TRANS, STATUS_IN_TRANS_READONLY, STATUS_NO_BACKSLASH_ESCAPES,
 };
@@ -41,6 +42,8 @@ pub struct Open {
     pub choices: Vec<&'static str>,
     /// The character sets: one is set with others, of which no report speaks.
     pub charsets: bool,
+    /// By SET NAMES, as far as is known: results are described by its collation, too, which no variable shows.
+    pub names: bool,
     /// A change was reported without a name: a user variable, or a temporary table.
     pub unnamed: bool,
     /// The client may have set which changes are reported.
@@ -123,8 +126,7 @@ pub struct State {
     pub left: bool,
     /// Flags of the last answer that hold beyond it.
     pub flags: u16,
-    /// The client was told that an explicit transaction is open.
-    pub shown: bool,
+    pub shown: Shown,
     pub seen: History,
     /// What the client may ask about the statement before.
     pub diagnostics: Diagnostics,
@@ -132,8 +134,8 @@ pub struct State {
     pub choice: Choice,
     /// The session keeps its connections from now on: it asked about one of them.
     pub stays: bool,
-    /// The statement before left warnings or an error, about which the client may ask.
-    pub last_warned: bool,
+    /// Warnings that the statement before left, about which the client may ask; an error is one.
+    pub warnings: u16,
     /// LAST_INSERT_ID() may have a new value on the connection to the master.
     pub inserted: bool,
     /// LAST_INSERT_ID() had a value on a connection to the master that is gone.
@@ -165,12 +167,12 @@ impl State {
             completes: Completes::default(),
             left: false,
             flags: STATUS_AUTOCOMMIT,
-            shown: false,
+            shown: Shown::None,
             seen: History::default(),
             diagnostics: Diagnostics::default(),
             choice: Choice::default(),
             stays: false,
-            last_warned: false,
+            warnings: 0,
             inserted: false,
             insert_id_lost: false,
             open: Open::default(),

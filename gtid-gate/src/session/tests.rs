@@ -71,7 +71,7 @@ fn greeting() -> Greeting {
 async fn attend(mut conn: Conn, answer: Answer) -> std::io::Result<()> {
     conn.send(&greeting().encode()).await?;
     let _login = conn.packet(MAX_PACKET).await;
-    conn.send(&wire::ok_packet(2)).await?;
+    conn.send(&wire::ok_packet(2, 0)).await?;
     loop {
         conn.begin();
         let Ok(command) = conn.chunk(MAX_PAYLOAD).await else {
@@ -80,7 +80,7 @@ async fn attend(mut conn: Conn, answer: Answer) -> std::io::Result<()> {
         match (command.payload.first(), answer) {
             (Some(&COM_QUIT), _) | (None, _) => return Ok(()),
             (Some(&COM_QUERY), _) if command.payload.ends_with(b"sql_mode") => {
-                conn.send(&wire::ok_packet(2)).await?
+                conn.send(&wire::ok_packet(2, 0)).await?
             }
             (Some(&COM_QUERY), Answer::Endless) => {
                 conn.queue(&[1]);
@@ -92,7 +92,7 @@ async fn attend(mut conn: Conn, answer: Answer) -> std::io::Result<()> {
             }
             (Some(&COM_QUERY), Answer::File) => conn.send(b"\xfbfile").await?,
             (_, Answer::Nothing) if command.payload.ends_with(b"nothing") => {}
-            _ => conn.send(&wire::ok_packet(2)).await?,
+            _ => conn.send(&wire::ok_packet(2, 0)).await?,
         }
     }
 }
@@ -249,10 +249,10 @@ async fn a_collation_above_255_reaches_the_server() {
         let mut conn = Conn::new(stream);
         conn.send(&greeting().encode()).await.unwrap();
         let login = conn.packet(MAX_PACKET).await.unwrap();
-        conn.send(&wire::ok_packet(2)).await.unwrap();
+        conn.send(&wire::ok_packet(2, 0)).await.unwrap();
         conn.begin();
         let query = conn.packet(MAX_PACKET).await.unwrap();
-        conn.send(&wire::ok_packet(2)).await.unwrap();
+        conn.send(&wire::ok_packet(2, 0)).await.unwrap();
         (login[8], String::from_utf8_lossy(&query).into_owned())
     });
     let shared = streams::shared(&[("GATE_MASTER", &address)]);

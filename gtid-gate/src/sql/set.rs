@@ -99,10 +99,10 @@ fn assignments(rest: Tokens) -> Vec<SetItem> {
 }
 
 fn assignment(mut part: Tokens, sticky: &mut Scope) -> Option<SetItem> {
-    let charset = part.is_any(0, &["names", "charset"])
-        || part.is_any(0, &["character", "char"]) && part.is(1, "set");
-    if charset && !assigns(&part, 1) {
-        return Some(SetItem::Session("names".to_owned()));
+    let charset = part.is(0, "charset") || part.is_any(0, &["character", "char"]) && part.is(1, "set");
+    if (charset || part.is(0, "names")) && !assigns(&part, 1) {
+        let name = if charset { "character set" } else { "names" };
+        return Some(SetItem::Session(name.to_owned()));
     }
     if part.is_symbol(0, b'@') && !part.is_symbol(1, b'@') {
         return user_variable(part.from(1));

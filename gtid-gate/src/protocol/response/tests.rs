@@ -19,7 +19,7 @@ pub(in crate::protocol) fn eof(status: u16) -> Vec<u8> {
 }
 
 pub(in crate::protocol) fn end(status: u16) -> Vec<u8> {
-    let mut packet = ok_packet(status);
+    let mut packet = ok_packet(status, 0);
     packet[0] = 0xfe;
     packet
 }
@@ -120,7 +120,7 @@ fn the_first_packet_is_looked_into_no_further_than_it_goes() {
         assert_eq!(Response::first(&bytes[..came]), First::Unknown, "{came}");
     }
     assert_eq!(Response::first(&bytes), First::Error(1105));
-    assert_eq!(Response::first(&framed(&[ok_packet(2)])), First::Other);
+    assert_eq!(Response::first(&framed(&[ok_packet(2, 0)])), First::Other);
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn a_row_of_more_than_16_mib_passes_in_pieces() {
 
 #[test]
 fn what_follows_a_response_is_left_alone() {
-    let mut bytes = framed(&[ok_packet(2)]);
+    let mut bytes = framed(&[ok_packet(2, 0)]);
     let size = bytes.len();
     bytes.extend_from_slice(b"next");
     let mut response = Response::new(Shape::Results, true, 1);
@@ -183,7 +183,7 @@ fn what_follows_a_response_is_left_alone() {
 
 #[test]
 fn the_client_sees_extra_status_flags() {
-    let mut bytes = framed(&[ok_packet(2)]);
+    let mut bytes = framed(&[ok_packet(2, 0)]);
     let mut response = Response::new(Shape::Results, true, 5);
     response.extra_status = 0x2001;
     response.advance(&mut bytes);
@@ -198,7 +198,7 @@ fn a_file_is_asked_for() {
     let mut response = Response::new(Shape::Results, true, 1);
     assert_eq!(response.advance(&mut bytes), (bytes.len(), Step::Infile));
     response.infile_sent(9);
-    let mut bytes = framed(&[ok_packet(2)]);
+    let mut bytes = framed(&[ok_packet(2, 0)]);
     assert_eq!(response.advance(&mut bytes), (bytes.len(), Step::Done));
     assert_eq!(bytes[3], 9);
 }

@@ -61,7 +61,7 @@ async fn a_client_that_is_lost_at_any_byte_up_to_its_session_leaves_its_places()
             let mut peer = Peer::greeted(far).await?;
             peer.proves(b"secret").await?;
             peer.hears(2, &[1, 3]).await?;
-            peer.hears(3, &ok_packet(2)).await
+            peer.hears(3, &ok_packet(2, 0)).await
         };
         let stream = Lost::after(lost_after, near);
         let _ = tokio::join!(served(&shared, stream), client);
