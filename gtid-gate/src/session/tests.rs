@@ -79,6 +79,9 @@ async fn attend(mut conn: Conn, answer: Answer) -> std::io::Result<()> {
         };
         match (command.payload.first(), answer) {
             (Some(&COM_QUIT), _) | (None, _) => return Ok(()),
+            (Some(&COM_QUERY), _) if command.payload.ends_with(b"wait_timeout = 1") => {
+                conn.send(&reports("wait_timeout", "1")).await?
+            }
             (Some(&COM_QUERY), _) if command.payload.ends_with(b"sql_mode") => {
                 conn.send(&wire::ok_packet(2, 0)).await?
             }
@@ -95,6 +98,15 @@ async fn attend(mut conn: Conn, answer: Answer) -> std::io::Result<()> {
             _ => conn.send(&wire::ok_packet(2, 0)).await?,
         }
     }
+}
+
+/// OK, and a session variable's new value.
+fn reports(name: &str, value: &str) -> Vec<u8> {
+    let with_length = |bytes: &[u8]| [&[bytes.len() as u8], bytes].concat();
+    let variable = [name, value].map(|text| with_length(text.as_bytes()));
+    let entry = [&[0], &with_length(&variable.concat())[..]].concat();
+    let changed = wire::ok_packet(2 | 0x4000, 0);
+    [&changed, &with_length(b"")[..], &with_length(&entry)].concat()
 }
 
 /// A session that is logged in, its client, and what tells that it has ended.
