@@ -2,7 +2,7 @@
 
 use gtid_gate::protocol::charset::Encoding;
 use gtid_gate::sql::{
-    ChoiceValue, Class, Name, SetItem, classify, folded, is_system_schema, named_tables,
+    ChoiceValue, Class, Mode, Name, SetItem, classify, folded, is_system_schema, named_tables,
     understand, understand_bytes,
 };
 use proptest::prelude::*;
@@ -186,7 +186,7 @@ fn each_table_that_a_read_is_shown_with_is_among_those_it_waits_for() {
 }
 
 fn class_in(charset: &str, sql: &[u8]) -> Class {
-    understand_bytes(sql, Encoding::of(charset)).class
+    understand_bytes(sql, Encoding::of(charset), Mode::unknown()).class
 }
 
 #[test]

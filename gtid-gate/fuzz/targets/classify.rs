@@ -5,11 +5,11 @@
 #![no_main]
 
 use gtid_gate::protocol::charset::Encoding;
-use gtid_gate::sql::{Class, classify, is_system_schema, understand_bytes};
+use gtid_gate::sql::{Class, Mode, classify, is_system_schema, understand_bytes};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for charset in ["latin1", "gbk", "swe7"] {
-        let class = understand_bytes(bytes, Encoding::of(charset)).class;
+        let class = understand_bytes(bytes, Encoding::of(charset), Mode::unknown()).class;
         assert!(class != Class::Read || (bytes.is_ascii() && charset != "swe7"));
     }
     if let Ok(text) = std::str::from_utf8(bytes) {
@@ -19,7 +19,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
 
 fn check(text: &str) {
     let class = classify(text);
-    let read = understand_bytes(text.as_bytes(), Encoding::Utf8).class;
+    let read = understand_bytes(text.as_bytes(), Encoding::Utf8, Mode::unknown()).class;
     assert_eq!(read, class);
     let _ = is_system_schema(text);
     blanks_change_nothing(text, &class);

@@ -21,7 +21,7 @@ use crate::protocol::handshake::ChangeUser;
 use crate::protocol::response::Shape;
 use crate::protocol::wire::Reader;
 use crate::protocol::{bind_params, capability as cap};
-use crate::sql::{self, Class, Question, Ties, Understood};
+use crate::sql::{self, Class, Mode, Question, Ties, Understood};
 use bytes::BytesMut;
 use zeroize::Zeroize;
 
@@ -127,13 +127,13 @@ impl Session {
     }
 
     pub(super) async fn understand(&mut self, text: &[u8]) -> Result<Known, Fault> {
-        let understood = sql::understand_bytes(text, self.state.encoding);
+        let understood = sql::understand_bytes(text, self.state.encoding, Mode::unknown());
         let needs_nothing = is_plain_question(text, &understood) || is_about_gate(&understood);
         if self.state.computed.is_empty() || needs_nothing {
             return Ok(Known::of(understood)?.checked(&self.shared.config.classes)?);
         }
         self.ask_computed().await?;
-        let understood = sql::understand_bytes(text, self.state.encoding);
+        let understood = sql::understand_bytes(text, self.state.encoding, Mode::unknown());
         Ok(Known::of(understood)?.checked(&self.shared.config.classes)?)
     }
 

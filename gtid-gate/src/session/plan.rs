@@ -93,8 +93,6 @@ pub(super) enum InReadOnly {
     /// On the transaction's satellite.
     Read(usize),
     Savepoint(usize),
-    /// A call of what may not be undone with the transaction: it never runs again elsewhere.
-    Call(usize),
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -127,7 +125,7 @@ pub(super) fn plan<'a>(state: &State, known: &'a Known, work: &Work) -> Plan<'a>
         _ => match state.tx {
             Tx::None => Plan::Outside(outside(state, known, work)),
             Tx::OnMaster => Plan::InMaster(in_master(known)),
-            Tx::Pending => first_in_read_only(state, known, work),
+            Tx::Pending => first_in_read_only(state, known),
             Tx::OnSatellite(id) => in_read_only(id, state, known, work),
             Tx::Lost => in_lost(&known.class),
         },
@@ -183,7 +181,7 @@ fn pin(class: &Class) -> Option<&'static str> {
     }
 }
 
-fn first_in_read_only<'a>(state: &State, known: &'a Known, work: &Work) -> Plan<'a> {
+fn first_in_read_only<'a>(state: &State, known: &'a Known) -> Plan<'a> {
     match known.class {
         Class::Read if state.satellites_allowed() => Plan::InReadOnly(InReadOnly::ReadFirst),
         Class::InTransaction if state.satellites_allowed() => {
@@ -193,7 +191,7 @@ fn first_in_read_only<'a>(state: &State, known: &'a Known, work: &Work) -> Plan<
             on: None,
             end: End { chain, release },
         },
-        _ if inside(known, &work.sql()) == Inside::Master => Plan::BesideOnMaster {
+        _ if inside(known) == Inside::Master => Plan::BesideOnMaster {
             pin: pin(&known.class),
         },
         _ => Plan::OpenOnMaster(in_master(known)),
@@ -208,9 +206,8 @@ fn in_read_only<'a>(id: usize, state: &State, known: &'a Known, work: &Work) -> 
             on: Some(id),
             end: End { chain, release },
         },
-        _ if ends_transaction(&work.sql()) => Plan::EndThen(outside(state, known, work)),
-        Class::Write(reason) | Class::Pin(reason) => match inside(known, &work.sql()) {
-            Inside::Satellite => Plan::InReadOnly(InReadOnly::Call(id)),
+        _ if ends_transaction(known) => Plan::EndThen(outside(state, known, work)),
+        Class::Write(reason) | Class::Pin(reason) => match inside(known) {
             Inside::Master => Plan::BesideOnMaster {
                 pin: pin(&known.class),
             },

@@ -6,7 +6,9 @@
 //! Must never: leave out a name that may be a table's.
 
 use super::lex;
+use super::mode::Mode;
 use super::tokens::Tokens;
+use std::collections::BTreeSet;
 
 /// MySQL's identifiers have at most 64 characters of at most four bytes.
 const LONGEST_NAME: usize = 256;
@@ -43,17 +45,27 @@ pub fn folded(name: &str) -> String {
     name.to_lowercase()
 }
 
+impl Names {
+    /// About what they take in memory.
+    pub fn bytes(&self) -> usize {
+        let name = |n: &Name| size_of::<Name>() + n.table.len() + n.schema.as_ref().map_or(0, |s| s.len());
+        self.list.iter().map(name).sum::<usize>() + self.text.len()
+    }
+}
+
 /// Nothing if there are too many.
 pub fn names(tokens: &Tokens) -> Option<Names> {
-    let mut list: Vec<Name> = (0..tokens.list.len())
-        .filter_map(|at| name(tokens, at))
-        .collect();
-    list.sort_unstable();
-    list.dedup();
+    let mut found = BTreeSet::new();
+    for name in (0..tokens.list.len()).filter_map(|at| name(tokens, at)) {
+        found.insert(name);
+        if found.len() > MOST_NAMES {
+            return None;
+        }
+    }
     let ascii = |n: &Name| n.table.is_ascii() && n.schema.as_ref().is_none_or(|s| s.is_ascii());
-    let ascii = list.iter().all(ascii);
-    (list.len() <= MOST_NAMES).then_some(Names {
-        list,
+    let ascii = found.iter().all(ascii);
+    Some(Names {
+        list: found.into_iter().collect(),
         shape: 0,
         text: Box::default(),
         ascii,
@@ -62,7 +74,7 @@ pub fn names(tokens: &Tokens) -> Option<Names> {
 
 /// The tables in a list like `a,db.b`.
 pub fn listed(text: &str) -> Option<Names> {
-    let lexed = lex::tokens(text).ok().filter(|l| l.comments.is_empty())?;
+    let lexed = lex::tokens(text, Mode::Unknown).ok().filter(|l| l.comments.is_empty())?;
     let tokens = Tokens {
         sql: text,
         list: &lexed.tokens,
@@ -103,7 +115,7 @@ mod tests {
     use super::*;
 
     fn found(sql: &str) -> Vec<String> {
-        let list = &lex::tokens(sql).ok().unwrap().tokens;
+        let list = &lex::tokens(sql, Mode::Unknown).ok().unwrap().tokens;
         let names = names(&Tokens { sql, list }).unwrap();
         let shown = |n: &Name| match &n.schema {
             Some(schema) => format!("{schema}.{}", n.table),
@@ -142,7 +154,7 @@ mod tests {
     #[test]
     fn names_of_other_letters_are_known_as_such() {
         let of = |sql: &str| {
-            let list = &lex::tokens(sql).ok().unwrap().tokens;
+            let list = &lex::tokens(sql, Mode::Unknown).ok().unwrap().tokens;
             names(&Tokens { sql, list })
         };
         assert!(of("SELECT 'ä' FROM t").unwrap().ascii);

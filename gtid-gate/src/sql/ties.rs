@@ -103,6 +103,11 @@ const ABOUT_SESSION: &[&str] = &[
 /// About the statement itself: its attributes go with it to any server.
 pub const ABOUT_ITSELF: &str = "mysql_query_attribute_string";
 
+/// MySQL's own functions about the session or the server, those about the statement's attributes and inserted rows among them.
+pub fn is_about_session(name: &str) -> bool {
+    ABOUT_SESSION.contains(&name) || matches!(name, "last_insert_id" | ABOUT_ITSELF)
+}
+
 pub fn ties(class: &Class, tokens: &Tokens) -> Ties {
     let mut ties = Ties {
         rows: found_rows(class, tokens),
@@ -119,7 +124,11 @@ pub fn ties(class: &Class, tokens: &Tokens) -> Ties {
     let show = tokens.is(0, "show");
     ties.stays |= show && tokens.has("status");
     ties.about_last = show && *class == Class::ShowWarnings;
-    ties.reads = select::names_tables(tokens);
+    // SHOW ... FROM names a schema or a table of which no rows are read
+    ties.reads = match show {
+        true => tokens.has("select"),
+        false => select::names_tables(tokens),
+    };
     for at in 0..tokens.list.len() {
         token(tokens, at, &mut ties);
     }
@@ -143,6 +152,7 @@ fn token(tokens: &Tokens, at: usize, ties: &mut Ties) {
         }
         Some(Kind::Word) => Lower::new(tokens.word(at)),
         Some(Kind::Backtick) => Lower::new(&tokens.name(at).unwrap_or_default()),
+        Some(Kind::DoubleQuoted) if called => Lower::new(&tokens.name(at).unwrap_or_default()),
         _ => return,
     };
     let name = name.as_str();
