@@ -71,9 +71,15 @@ mod tests {
             ("EXPLAIN SELECT a FROM t FOR UPDATE", Inside::Master),
             ("PREPARE s FROM 'SELECT 1'", Inside::Master),
             ("DEALLOCATE PREPARE s", Inside::Master),
-            ("SHOW COLUMNS FROM t WHERE (SELECT a FROM u)", Inside::Refused),
+            (
+                "SHOW COLUMNS FROM t WHERE (SELECT a FROM u)",
+                Inside::Refused,
+            ),
             ("SHOW TABLES WHERE f()", Inside::Refused),
-            ("EXPLAIN ANALYZE SELECT a FROM t FOR UPDATE", Inside::Refused),
+            (
+                "EXPLAIN ANALYZE SELECT a FROM t FOR UPDATE",
+                Inside::Refused,
+            ),
             ("EXECUTE s", Inside::Refused),
             ("SELECT CONNECTION_ID() FROM t", Inside::Refused),
             ("SELECT LAST_INSERT_ID(), f(1)", Inside::Refused),

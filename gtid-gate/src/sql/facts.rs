@@ -52,7 +52,8 @@ pub fn facts(tokens: &Tokens, normal: &str) -> Facts {
 /// Whether the class of such a statement holds for all with its normal form: SET, KILL and others carry values in it.
 pub fn values_decide_nothing(tokens: &Tokens) -> bool {
     const FREE: &[&str] = &[
-        "insert", "update", "delete", "replace", "do", "call", "begin", "start", "commit", "rollback",
+        "insert", "update", "delete", "replace", "do", "call", "begin", "start", "commit",
+        "rollback",
     ];
     let of_data = statement::is_query(tokens)
         || FREE.contains(&Lower::new(tokens.word(0)).as_str())

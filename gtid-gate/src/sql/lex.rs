@@ -355,7 +355,8 @@ impl<'a> Lexer<'a> {
     fn exponent(&mut self) -> bool {
         let sign = usize::from(matches!(self.peek(1), Some(b'+' | b'-')));
         let digit = |b: u8| b.is_ascii_digit();
-        let found = matches!(self.peek(0), Some(b'e' | b'E')) && self.peek(1 + sign).is_some_and(digit);
+        let found =
+            matches!(self.peek(0), Some(b'e' | b'E')) && self.peek(1 + sign).is_some_and(digit);
         if found {
             self.at += 1 + sign;
             self.skip_while(digit);

@@ -48,7 +48,8 @@ pub fn folded(name: &str) -> String {
 impl Names {
     /// About what they take in memory.
     pub fn bytes(&self) -> usize {
-        let name = |n: &Name| size_of::<Name>() + n.table.len() + n.schema.as_ref().map_or(0, |s| s.len());
+        let name =
+            |n: &Name| size_of::<Name>() + n.table.len() + n.schema.as_ref().map_or(0, |s| s.len());
         self.list.iter().map(name).sum::<usize>() + self.text.len()
     }
 }
@@ -74,7 +75,9 @@ pub fn names(tokens: &Tokens) -> Option<Names> {
 
 /// The tables in a list like `a,db.b`.
 pub fn listed(text: &str) -> Option<Names> {
-    let lexed = lex::tokens(text, Mode::Unknown).ok().filter(|l| l.comments.is_empty())?;
+    let lexed = lex::tokens(text, Mode::Unknown)
+        .ok()
+        .filter(|l| l.comments.is_empty())?;
     let tokens = Tokens {
         sql: text,
         list: &lexed.tokens,

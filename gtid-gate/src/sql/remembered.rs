@@ -59,7 +59,8 @@ impl Memory {
 
     fn put(&mut self, normal: &str, known: Known) {
         let names = known.facts.as_ref().and_then(|f| f.names.as_ref());
-        let bytes = OVERHEAD + normal.len() + known.digest.text.len() + names.map_or(0, |n| n.bytes());
+        let bytes =
+            OVERHEAD + normal.len() + known.digest.text.len() + names.map_or(0, |n| n.bytes());
         if bytes > MOST_FOR_ONE {
             return;
         }

@@ -288,7 +288,10 @@ pub fn names_tables(tokens: &Tokens) -> bool {
 
 /// The name before a dot: a schema that only the master may answer for?
 fn qualifier(tokens: &Tokens, at: usize, findings: &mut Findings) {
-    if let Some(text) = tokens.name(at).and_then(|name| of_server(tokens, at, &name)) {
+    if let Some(text) = tokens
+        .name(at)
+        .and_then(|name| of_server(tokens, at, &name))
+    {
         findings.write(Reasons::SERVER_TABLE, text);
     }
 }
@@ -304,7 +307,8 @@ fn of_server(tokens: &Tokens, at: usize, name: &str) -> Option<&'static str> {
     }
     let table = tokens.name(at + 2).unwrap_or_default();
     let common = COMMON_TABLES.contains(&Lower::new(&table).as_str());
-    (lower.as_str() == "information_schema" && !common).then_some("information_schema about the server")
+    (lower.as_str() == "information_schema" && !common)
+        .then_some("information_schema about the server")
 }
 
 /// Whether a function of this name seems to be called anywhere, quoted or not.

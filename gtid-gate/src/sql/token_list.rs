@@ -133,12 +133,16 @@ fn is_value(element: &[Token], text: &[u8]) -> bool {
     let signs = element.iter().take_while(is_sign).count();
     let word = |t: &Token| text.get(t.range()).unwrap_or_default();
     let is_charset = |t: &Token| t.kind == Kind::Word && word(t).starts_with(b"_");
-    let is_radix = |t: &Token| t.kind == Kind::Word && matches!(word(t), [b'x' | b'X' | b'b' | b'B' | b'n' | b'N']);
+    let is_radix = |t: &Token| {
+        t.kind == Kind::Word && matches!(word(t), [b'x' | b'X' | b'b' | b'B' | b'n' | b'N'])
+    };
     let is_string = |t: &Token| t.kind == Kind::SingleQuoted;
     match &element[signs..] {
         [only] => match only.kind {
             Kind::Number | Kind::SingleQuoted | Kind::Symbol(b'?') => true,
-            Kind::Word => CONSTANTS.iter().any(|c| word(only).eq_ignore_ascii_case(c.as_bytes())),
+            Kind::Word => CONSTANTS
+                .iter()
+                .any(|c| word(only).eq_ignore_ascii_case(c.as_bytes())),
             _ => false,
         },
         [before, value] if is_radix(before) => is_string(value) && value.adjacent,

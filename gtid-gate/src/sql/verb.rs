@@ -57,7 +57,18 @@ pub fn verb(tokens: &Tokens) -> Verb {
 /// A statement or a table may follow; ANALYZE runs the statement.
 fn explained(rest: &Tokens) -> Verb {
     const STATEMENTS: &[&str] = &[
-        "select", "with", "values", "insert", "update", "delete", "replace", "for", "into", "format", "extended", "partitions",
+        "select",
+        "with",
+        "values",
+        "insert",
+        "update",
+        "delete",
+        "replace",
+        "for",
+        "into",
+        "format",
+        "extended",
+        "partitions",
     ];
     if rest.is(0, "analyze") {
         Verb::Other
