@@ -23,7 +23,7 @@ pub(super) fn inside(known: &Known) -> Inside {
     let reads = known.ties.reads || known.reasons.has(Reasons::FUNCTION);
     match known.verb {
         Verb::Change => Inside::Change,
-        Verb::Query if known.reasons.has(Reasons::DATA_CHANGE) => Inside::Change,
+        Verb::Query | Verb::Explain if known.reasons.has(Reasons::DATA_CHANGE) => Inside::Change,
         Verb::Query | Verb::Do | Verb::Show | Verb::Diagnostics if !reads => Inside::Master,
         Verb::Explain if !known.reasons.has(Reasons::FUNCTION) => Inside::Master,
         Verb::Describe | Verb::Prepare => Inside::Master,
@@ -51,6 +51,8 @@ mod tests {
             (" insert into t values (1)", Inside::Change),
             ("create temporary table t (a int)", Inside::Change),
             ("with c as (select 1) update t set a = 1", Inside::Change),
+            // measured
+            ("EXPLAIN DELETE FROM t", Inside::Change),
             ("SELECT @@sql_mode", Inside::Master),
             ("SELECT @@server_uuid, @@gtid_executed", Inside::Master),
             ("SELECT LAST_INSERT_ID()", Inside::Master),

@@ -80,7 +80,9 @@ fn read_names(tokens: &Tokens, normal: &str) -> Option<Arc<Names>> {
 
 /// What stands in double quotes may be a string or a name.
 fn readable(tokens: &Tokens) -> Box<str> {
-    let text = tokens.without_values();
+    let beginning = tokens.list.len().min(LONGEST_READABLE);
+    let list = &tokens.list[..beginning];
+    let text = Tokens { list, ..*tokens }.without_values();
     let shown = text.chars().filter(|c| !c.is_control());
     shown.take(LONGEST_READABLE).collect::<String>().into()
 }

@@ -105,7 +105,7 @@ fn name(tokens: &Tokens, at: usize) -> Option<Name> {
 }
 
 fn is_reserved(tokens: &Tokens, at: usize) -> bool {
-    tokens.is_any(at, &RESERVED)
+    tokens.is_any(at, &RESERVED) && !tokens.begins_longer_name(at)
 }
 
 fn table(tokens: &Tokens, at: usize) -> Option<Box<str>> {
@@ -139,6 +139,12 @@ mod tests {
             ("SELECT 1 FROM db.select, `from`", "db from db.select"),
             ("SELECT 1 FROM `from`.t", "from from.t"),
             ("TABLE t", "t table"),
+            (
+                "SELECT 1 FROM select.t, dual.u",
+                "dual select dual.u select.t",
+            ),
+            ("SELECT 1 FROM logs.2024, 2024t", "2024t logs logs.2024"),
+            ("SELECT a.1e5 FROM d.0x1 a, $t", "$t a d a.1e5 d.0x1"),
             ("SELECT 1 FROM /*!80000 t, */ u", "t u"),
             ("SELECT 1 FROM Äpfel", "äpfel"),
         ] {

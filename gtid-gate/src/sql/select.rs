@@ -280,9 +280,10 @@ fn about_last_statement(tokens: &Tokens, findings: &mut Findings) {
     findings.add(Reasons::ABOUT_LAST, class);
 }
 
-/// Whether a query names a table; `FROM DUAL` names none.
+/// Whether a query names a table; `FROM DUAL` names none, but `FROM dual.t` does.
 pub fn names_tables(tokens: &Tokens) -> bool {
-    let from = |at| tokens.is(at, "from") && !tokens.is(at + 1, "dual");
+    let dual = |at| tokens.is(at, "dual") && !tokens.begins_longer_name(at);
+    let from = |at| tokens.is(at, "from") && !dual(at + 1);
     (0..tokens.list.len()).any(|at| from(at) || tokens.is(at, "table"))
 }
 

@@ -73,6 +73,15 @@ impl<'a> Tokens<'a> {
         self.kind(at) == Some(Kind::Symbol(symbol))
     }
 
+    /// A dot and a word follow directly: then even a reserved word is a name (`FROM select.t`).
+    pub fn begins_longer_name(&self, at: usize) -> bool {
+        let follows = |at: usize| self.list.get(at).is_some_and(|t| t.adjacent);
+        self.is_symbol(at + 1, b'.')
+            && follows(at + 1)
+            && follows(at + 2)
+            && self.kind(at + 2) == Some(Kind::Word)
+    }
+
     pub fn is_any(&self, at: usize, keywords: &[&str]) -> bool {
         keywords.iter().any(|k| self.is(at, k))
     }

@@ -273,7 +273,12 @@ async fn a_strong_read_of_no_table_asks_nobody_and_covers_nothing() {
         assert!(!covers, "{sql}");
     }
     assert_eq!(fixture.shared.metrics.master_questions.get(), 0);
-    for sql in ["SELECT a FROM t", "TABLE t", "SELECT (TABLE t)"] {
+    for sql in [
+        "SELECT a FROM t",
+        "TABLE t",
+        "SELECT (TABLE t)",
+        "SELECT 1 FROM dual.t",
+    ] {
         assert!(!understand(sql).names.unwrap().list.is_empty(), "{sql}");
     }
 }
