@@ -16,9 +16,11 @@ const LONGEST_NAME: usize = 256;
 const MOST_NAMES: usize = 500;
 
 /// Reserved words that most queries have: unquoted and not after a dot they are no names.
-const RESERVED: [&str; 24] = [
-    "and", "as", "asc", "between", "by", "case", "desc", "distinct", "else", "from", "group", "in",
-    "inner", "is", "join", "left", "like", "limit", "not", "null", "on", "or", "select", "where",
+const RESERVED: [&str; 44] = [
+    "all", "and", "as", "asc", "between", "by", "case", "cross", "desc", "distinct", "dual",
+    "else", "exists", "false", "for", "from", "group", "having", "in", "inner", "is", "join",
+    "left", "like", "limit", "natural", "not", "null", "on", "or", "order", "outer", "right",
+    "select", "table", "then", "true", "union", "use", "using", "values", "when", "where", "with",
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,7 +140,7 @@ mod tests {
             ("SELECT 1 FROM a.b.c", "a a.b b.c"),
             ("SELECT 1 FROM db.select, `from`", "db from db.select"),
             ("SELECT 1 FROM `from`.t", "from from.t"),
-            ("TABLE t", "t table"),
+            ("TABLE t", "t"),
             (
                 "SELECT 1 FROM select.t, dual.u",
                 "dual select dual.u select.t",
