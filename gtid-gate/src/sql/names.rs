@@ -16,11 +16,11 @@ const LONGEST_NAME: usize = 256;
 const MOST_NAMES: usize = 500;
 
 /// Reserved words that most queries have: unquoted and not after a dot they are no names.
-const RESERVED: [&str; 44] = [
+const RESERVED: [&str; 43] = [
     "all", "and", "as", "asc", "between", "by", "case", "cross", "desc", "distinct", "dual",
     "else", "exists", "false", "for", "from", "group", "having", "in", "inner", "is", "join",
     "left", "like", "limit", "natural", "not", "null", "on", "or", "order", "outer", "right",
-    "select", "table", "then", "true", "union", "use", "using", "values", "when", "where", "with",
+    "select", "table", "then", "true", "union", "use", "using", "when", "where", "with",
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

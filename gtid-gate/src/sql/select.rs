@@ -9,7 +9,6 @@ use super::class::Class;
 use super::functions;
 use super::lex::Kind;
 use super::reasons::Reasons;
-use super::ties;
 use super::tokens::{Lower, Tokens};
 
 /// Schemas whose tables describe one server, not the data.
@@ -195,7 +194,9 @@ fn call(tokens: &Tokens, at: usize, findings: &mut Findings) {
             findings.write(Reasons::FUNCTION, "stored function");
         }
         _ if functions::is_harmless(name) => {}
-        _ if ties::is_about_session(name) => findings.write(Reasons::SESSION_FUNCTION, UNKNOWN),
+        _ if functions::is_about_session(name) => {
+            findings.write(Reasons::SESSION_FUNCTION, UNKNOWN)
+        }
         _ if lists_columns(tokens, at) => reserved_word(tokens, at, findings),
         _ => findings.write(Reasons::FUNCTION, UNKNOWN),
     }
@@ -204,7 +205,7 @@ fn call(tokens: &Tokens, at: usize, findings: &mut Findings) {
 /// In quotes, too, a name of MySQL's own functions about the session calls that; any other may call a stored one.
 fn quoted_call(tokens: &Tokens, at: usize, findings: &mut Findings) {
     let name = tokens.name(at).unwrap_or_default();
-    let own = ties::is_about_session(Lower::new(&name).as_str()) && !after_dot(tokens, at);
+    let own = functions::is_about_session(Lower::new(&name).as_str()) && !after_dot(tokens, at);
     let reason = match own {
         true => Reasons::SESSION_FUNCTION,
         false => Reasons::FUNCTION,

@@ -4,9 +4,10 @@
 //! leaves for such questions. Must never: miss a question about what happened before on the same connection.
 
 use super::class::Class;
+use super::functions::{self, ABOUT_ITSELF, ABOUT_SESSION};
 use super::lex::Kind;
 use super::tokens::{Lower, Tokens};
-use super::{functions, select, status};
+use super::{select, status};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ties {
@@ -75,38 +76,6 @@ const STAY: &[&str] = &[
     "sql_auto_is_null",
     "sql_calc_found_rows",
 ];
-
-/// MySQL's own functions whose answer depends on the connection or on the server.
-const ABOUT_SESSION: &[&str] = &[
-    "connection_id",
-    "get_lock",
-    "is_free_lock",
-    "is_used_lock",
-    "load_file",
-    "master_pos_wait",
-    "ps_current_thread_id",
-    "ps_thread_id",
-    "release_all_locks",
-    "release_lock",
-    "roles_graphml",
-    "service_get_read_locks",
-    "service_get_write_locks",
-    "service_release_locks",
-    "session_user",
-    "source_pos_wait",
-    "system_user",
-    "user",
-    "uuid_short",
-    "wait_for_executed_gtid_set",
-];
-
-/// About the statement itself: its attributes go with it to any server.
-pub const ABOUT_ITSELF: &str = "mysql_query_attribute_string";
-
-/// MySQL's own functions about the session or the server, those about the statement's attributes and inserted rows among them.
-pub fn is_about_session(name: &str) -> bool {
-    ABOUT_SESSION.contains(&name) || matches!(name, "last_insert_id" | ABOUT_ITSELF)
-}
 
 pub fn ties(class: &Class, tokens: &Tokens) -> Ties {
     let mut ties = Ties {
