@@ -2,10 +2,12 @@
 
 use gtid_gate::protocol::charset::Encoding;
 use gtid_gate::sql::{
-    ChoiceValue, Class, Completion, Name, SetItem, classify, folded, is_system_schema, named_tables,
+    ChoiceValue, Class, Completion, Mode, Name, SetItem, classify, folded, is_system_schema, named_tables,
     understand, understand_bytes,
 };
 use proptest::prelude::*;
+
+mod oracle;
 
 struct Case {
     line: usize,
@@ -160,6 +162,36 @@ fn a_lock_makes_any_query_a_write() {
     }
 }
 
+#[test]
+fn what_is_called_a_read_is_none_of_a_parsers_changes() {
+    let corpus = corpus();
+    let texts = || corpus.iter().map(|c| c.statement.as_str());
+    for text in texts().filter(|text| classify(text) == Class::Read) {
+        assert!(!oracle::sees_more_than_a_read(text), "{text}");
+    }
+    let seen = texts().filter(|text| oracle::sees_more_than_a_read(text));
+    assert!(seen.count() >= 50, "the parser has no opinion");
+}
+
+/// Each killed the process: the parser recursed.
+#[test]
+fn hundreds_of_joins_without_a_condition_are_a_read() {
+    for (count, join) in [
+        (300, " JOIN t"),
+        (100_000, " STRAIGHT_JOIN t"),
+        (50_000, " JOIN (t"),
+    ] {
+        let close = if join.contains('(') { ")" } else { "" };
+        let sql = format!(
+            "SELECT 1 FROM t{}{}",
+            join.repeat(count),
+            close.repeat(count)
+        );
+        let found = std::thread::spawn(move || classify(&sql)).join();
+        assert_eq!(found.unwrap(), Class::Read, "{count}{join}");
+    }
+}
+
 /// The one is for people, the other for freshness, where a table must not be missing.
 #[test]
 fn each_table_that_a_read_is_shown_with_is_among_those_it_waits_for() {
@@ -182,7 +214,7 @@ fn each_table_that_a_read_is_shown_with_is_among_those_it_waits_for() {
 }
 
 fn class_in(charset: &str, sql: &[u8]) -> Class {
-    understand_bytes(sql, Encoding::of(charset)).class
+    understand_bytes(sql, Encoding::of(charset), Mode::unknown()).class
 }
 
 #[test]
@@ -307,6 +339,48 @@ proptest! {
         let text = format!("SELECT {before} {danger} {after}");
         prop_assert_ne!(classify(&text), Class::Read, "{}", text);
     }
+
+    #[test]
+    fn a_parser_never_sees_more_than_a_read_in_one(pieces in prop::collection::vec(piece(), 1..14)) {
+        let text = format!("SELECT {}", pieces.join(" "));
+        prop_assert!(classify(&text) != Class::Read || !oracle::sees_more_than_a_read(&text), "{}", text);
+    }
+}
+
+/// Of statements of all kinds, in any order.
+fn piece() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "a",
+        "1",
+        ",",
+        "FROM t",
+        "FROM d.2024",
+        "WHERE a = 1",
+        "FOR UPDATE",
+        "FOR SHARE",
+        "INTO b",
+        "INTO @x",
+        "UNION SELECT",
+        "UNION TABLE t",
+        "LOCK IN SHARE MODE",
+        "(SELECT 1 FROM t)",
+        "(SELECT 1 FOR UPDATE)",
+        "WITH c AS (SELECT 1)",
+        ";",
+        "DELETE FROM t",
+        "UPDATE t SET a = 1",
+        "INSERT INTO t VALUES (1)",
+        "f(1)",
+        "GROUP BY a",
+        "LIMIT 1",
+        "AS x",
+        "JOIN u",
+        "ON 1",
+        "*",
+        "1.5FOR UPDATE",
+        "a.1e5",
+        "2024t",
+    ])
 }
 
 proptest! {

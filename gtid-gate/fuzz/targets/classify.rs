@@ -1,15 +1,19 @@
 //! What a statement may do, of any text.
 //!
 //! In: a statement. Checked: no panic, in any character set; blanks, comments and a last semicolon change nothing; nothing
-//! that begins like a change, or ends in a lock, is a read; and a plain text with a word that locks, writes or waits is none.
+//! that begins like a change, or ends in a lock, is a read; and a plain text with a word that locks, writes or waits is none, nor one in
+//! which a parser sees more.
 #![no_main]
 
 use gtid_gate::protocol::charset::Encoding;
-use gtid_gate::sql::{Class, classify, is_system_schema, understand_bytes};
+use gtid_gate::sql::{Class, Mode, classify, is_system_schema, understand_bytes};
+
+#[path = "../../tests/oracle/mod.rs"]
+mod oracle;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for charset in ["latin1", "gbk", "swe7"] {
-        let class = understand_bytes(bytes, Encoding::of(charset)).class;
+        let class = understand_bytes(bytes, Encoding::of(charset), Mode::unknown()).class;
         assert!(class != Class::Read || (bytes.is_ascii() && charset != "swe7"));
     }
     if let Ok(text) = std::str::from_utf8(bytes) {
@@ -19,13 +23,14 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
 
 fn check(text: &str) {
     let class = classify(text);
-    let read = understand_bytes(text.as_bytes(), Encoding::Utf8).class;
+    let read = understand_bytes(text.as_bytes(), Encoding::Utf8, Mode::unknown()).class;
     assert_eq!(read, class);
     let _ = is_system_schema(text);
     blanks_change_nothing(text, &class);
     changes_are_no_reads(text);
     if class == Class::Read {
         locks_are_no_reads(text);
+        assert!(!oracle::sees_more_than_a_read(text), "{text:?}");
         plain_words_are_harmless(text);
     }
 }

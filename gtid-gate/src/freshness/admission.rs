@@ -46,6 +46,12 @@ pub struct Request<'a> {
     pub excluded: &'a [usize],
 }
 
+impl Request<'_> {
+    fn reads_no_table(&self) -> bool {
+        self.tables.is_some_and(|t| t.names.list.is_empty())
+    }
+}
+
 /// Leave to read, to be kept until the answer is through.
 pub enum Leave {
     Satellite {
@@ -117,6 +123,9 @@ impl Gate {
     pub async fn would_admit(&self, read: Request<'_>) -> Result<Leave, SqlError> {
         let level = read.policy.level;
         let read = self.classed(read)?;
+        if read.reads_no_table() {
+            return self.admit_anywhere(read).await;
+        }
         if self.is_broken(Broken::Freshness) || level == Level::Eventual {
             let need = Need::default();
             return match self.pick(&need, read) {
@@ -160,6 +169,16 @@ impl Gate {
         let need = self.of_tables(need, read).await;
         match self.pick(&need, read) {
             Some(leave) => self.sooner(leave, &need, read).await,
+            None => self.wait_then_pick(need, read).await,
+        }
+    }
+
+    /// Every snapshot is right for what reads no table.
+    async fn admit_anywhere(&self, read: Request<'_>) -> Result<Leave, SqlError> {
+        let need = Need::default();
+        match self.pick(&need, read) {
+            Some(leave) => self.sooner(leave, &need, read).await,
+            None if read.policy.falls_back() => self.fall_back(read).await,
             None => self.wait_then_pick(need, read).await,
         }
     }
@@ -371,7 +390,8 @@ impl Gate {
             server: Arc::clone(server),
             position: position.clone(),
             running: server.start_running(read.heavy, chosen.price.answer),
-            covers: of_tables.is_none_or(|t| t.covers(server.id, position)),
+            covers: !read.reads_no_table()
+                && of_tables.is_none_or(|t| t.covers(server.id, position)),
             expected: chosen.price.seconds,
             tables: of_tables.map(|t| t.catalog.clone()),
             why: of_tables.map_or(Why::Fresh, |_| Why::Tables),

@@ -22,7 +22,7 @@ use crate::protocol::response::Shape;
 use crate::protocol::session_track::Trackers;
 use crate::protocol::wire::Reader;
 use crate::protocol::{bind_params, capability as cap};
-use crate::sql::{self, Ties, Understood};
+use crate::sql::{self, Mode, Ties, Understood};
 use bytes::BytesMut;
 use zeroize::Zeroize;
 
@@ -132,8 +132,16 @@ impl Session {
         if !text.iter().all(plain) {
             self.settle_reading(text).await?;
         }
-        let encoding = self.state.encoding.unwrap_or(Encoding::Ascii);
-        let understood = sql::understand_bytes(text, encoding);
+        let understand = |state: &State| {
+            let encoding = state.encoding.unwrap_or(Encoding::Ascii);
+            sql::understand_bytes(text, encoding, state.mode)
+        };
+        let mut understood = understand(&self.state);
+        if understood.ambiguous && self.state.mode == Mode::unknown() {
+            // The master reports it.
+            self.connect_master().await?;
+            understood = understand(&self.state);
+        }
         Ok(Known::of(understood)?.checked(&self.shared.config.classes)?)
     }
 

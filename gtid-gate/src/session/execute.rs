@@ -129,10 +129,6 @@ impl Session {
                 self.has_said(opening, &answer, &work.sql());
                 Ok(())
             }
-            InReadOnly::Call(id) => {
-                self.state.opening.clear();
-                self.on_satellite(id, work, Told::Data).await.map(drop)
-            }
         }
     }
 

@@ -123,9 +123,7 @@ impl Session {
     /// Of a plan that looks for no satellite.
     fn runs_on(&self, plan: &Plan, known: &Known) -> String {
         match plan {
-            Plan::InReadOnly(
-                InReadOnly::Read(id) | InReadOnly::Savepoint(id) | InReadOnly::Call(id),
-            ) => self.name_of(*id),
+            Plan::InReadOnly(InReadOnly::Read(id) | InReadOnly::Savepoint(id)) => self.name_of(*id),
             Plan::AskLastServer => {
                 let who = self.state.diagnostics.who_knows(known.ties);
                 self.name_of(who.unwrap_or_default())

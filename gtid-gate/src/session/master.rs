@@ -15,6 +15,7 @@ use crate::backend::bounded;
 use crate::freshness::Told;
 use crate::protocol::error::{BackendError, SqlError};
 use crate::protocol::session_track::Report;
+use crate::sql::Mode;
 impl Session {
     /// Waits for a turn on the master. Who holds something there, which others may wait for, never has to.
     pub(super) async fn queue_for_master(&mut self, work: &Work) -> Result<(), Fault> {
@@ -80,7 +81,8 @@ impl Session {
             Ok((mut backend, Ok(()))) => {
                 // What was repeated there is no news.
                 backend.unheard = Report::default();
-                if let (true, None, Some(mode)) = (is_new, &self.state.sql_mode, &backend.sql_mode) {
+                let unknown = self.state.mode == Mode::unknown();
+                if let (true, true, Some(mode)) = (is_new, unknown, &backend.sql_mode) {
                     self.state.has_mode(mode);
                 }
                 Ok(backend)

@@ -95,8 +95,6 @@ pub(super) enum InReadOnly {
     /// On the transaction's satellite.
     Read(usize),
     Savepoint(usize),
-    /// A call of what may not be undone with the transaction: it never runs again elsewhere.
-    Call(usize),
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -226,7 +224,7 @@ fn first_in_read_only<'a>(state: &State, known: &'a Known, work: &Work) -> Plan<
             on: None,
             end: end(state, completion),
         },
-        _ if inside(known, &work.sql()) == Inside::Master => Plan::BesideOnMaster {
+        _ if inside(known) == Inside::Master => Plan::BesideOnMaster {
             pin: pin(&known.class),
         },
         _ => Plan::OpenOnMaster(in_master(state, known)),
@@ -241,9 +239,8 @@ fn in_read_only<'a>(id: usize, state: &State, known: &'a Known, work: &Work) -> 
             on: Some(id),
             end: end(state, completion),
         },
-        _ if ends_transaction(&work.sql()) => Plan::EndThen(outside(state, known, work)),
-        Class::Write(reason) | Class::Pin(reason) => match inside(known, &work.sql()) {
-            Inside::Satellite => Plan::InReadOnly(InReadOnly::Call(id)),
+        _ if ends_transaction(known) => Plan::EndThen(outside(state, known, work)),
+        Class::Write(reason) | Class::Pin(reason) => match inside(known) {
             Inside::Master => Plan::BesideOnMaster {
                 pin: pin(&known.class),
             },

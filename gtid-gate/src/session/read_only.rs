@@ -1,93 +1,39 @@
 //! What statements that are no plain reads mean inside a read-only transaction. Pure.
 //!
-//! In: a statement and why it is no plain read. Out: where it belongs. Must never: send a change to a satellite.
+//! In: what a statement's text says. Out: where it belongs. Must never: send to a satellite what is no plain read, or run beside the
+//! transaction what reads rows, which the master has newer.
 
 use super::statement::Known;
-use crate::sql::{ABOUT_ITSELF, Class, Ties};
+use crate::sql::{Class, Reasons, Verb};
 
 /// Where a statement that is not a plain read belongs, inside a read-only transaction on a satellite.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Inside {
-    /// Reads through functions that are not known: MySQL's own read-only transaction watches over it.
-    Satellite,
-    /// Asks about the session, which the master knows best; reads no table.
+    /// Asks about the session or definitions, which the master knows best; reads no rows.
     Master,
     /// MySQL's own error.
     Change,
     Refused,
 }
 
-pub(super) fn inside(known: &Known, sql: &str) -> Inside {
-    let (Class::Write(reason) | Class::Pin(reason)) = &known.class else {
+pub(super) fn inside(known: &Known) -> Inside {
+    if !matches!(known.class, Class::Write(_) | Class::Pin(_)) {
         return Inside::Refused;
-    };
-    let Ties {
-        about_session,
-        about_last,
-        reads,
-        ..
-    } = known.ties;
-    let word = first_word(sql);
-    let is = |words: &[&str]| words.iter().any(|w| word.eq_ignore_ascii_case(w));
-    let computes = is(&["select", "do", "get"]);
-    let pins = matches!(known.class, Class::Pin(_));
-    // Satellites may lack the component that knows this function; a table they have.
-    let on_master = about_session || pins || mentions(sql, ABOUT_ITSELF);
-    if is(CHANGES) {
-        Inside::Change
-    } else if is(&["show"]) && !pins || computes && on_master && !reads {
-        Inside::Master
-    } else if about_session || pins {
-        Inside::Refused
-    } else if computes && (reason.contains("function") || *reason == "DO" || about_last) {
-        Inside::Satellite
-    } else {
-        Inside::Refused
+    }
+    let reads = known.ties.reads || known.reasons.has(Reasons::FUNCTION);
+    match known.verb {
+        Verb::Change => Inside::Change,
+        Verb::Query | Verb::Explain if known.reasons.has(Reasons::DATA_CHANGE) => Inside::Change,
+        Verb::Query | Verb::Do | Verb::Show | Verb::Diagnostics if !reads => Inside::Master,
+        Verb::Explain if !known.reasons.has(Reasons::FUNCTION) => Inside::Master,
+        Verb::Describe | Verb::Prepare => Inside::Master,
+        _ => Inside::Refused,
     }
 }
 
-/// Statements that MySQL commits the open transaction for, even a read-only one, and then runs.
-const COMMITTING: &[&str] = &[
-    "alter",
-    "analyze",
-    "cache",
-    "check",
-    "create",
-    "drop",
-    "flush",
-    "grant",
-    "install",
-    "lock",
-    "optimize",
-    "rename",
-    "repair",
-    "reset",
-    "revoke",
-    "truncate",
-    "uninstall",
-];
-
-pub(super) fn ends_transaction(sql: &str) -> bool {
-    let word = first_word(sql);
-    COMMITTING.iter().any(|w| word.eq_ignore_ascii_case(w)) && !mentions(sql, "temporary")
-}
-
-const CHANGES: &[&str] = &[
-    "insert", "update", "delete", "replace", "load", "create", "drop", "import",
-];
-
-fn first_word(sql: &str) -> &str {
-    let sql = sql.trim_start_matches(|c: char| c.is_whitespace() || c == '(');
-    let end = sql
-        .find(|c: char| !c.is_ascii_alphabetic())
-        .unwrap_or(sql.len());
-    &sql[..end]
-}
-
-fn mentions(sql: &str, word: &str) -> bool {
-    sql.as_bytes()
-        .windows(word.len())
-        .any(|w| w.eq_ignore_ascii_case(word.as_bytes()))
+/// MySQL commits the open transaction for it, even a read-only one, and then runs it.
+pub(super) fn ends_transaction(known: &Known) -> bool {
+    known.verb == Verb::Commits
 }
 
 #[cfg(test)]
@@ -95,10 +41,18 @@ mod tests {
     use super::*;
     use crate::sql;
 
+    fn of(sql: &str) -> Known {
+        Known::of(sql::understand(sql)).ok().unwrap()
+    }
+
     #[test]
     fn inside_a_read_only_transaction() {
         for (sql, expected) in [
             (" insert into t values (1)", Inside::Change),
+            ("create temporary table t (a int)", Inside::Change),
+            ("with c as (select 1) update t set a = 1", Inside::Change),
+            // measured
+            ("EXPLAIN DELETE FROM t", Inside::Change),
             ("SELECT @@sql_mode", Inside::Master),
             ("SELECT @@server_uuid, @@gtid_executed", Inside::Master),
             ("SELECT LAST_INSERT_ID()", Inside::Master),
@@ -107,10 +61,28 @@ mod tests {
             ("SELECT IS_FREE_LOCK(?), IS_USED_LOCK('a')", Inside::Master),
             ("SELECT GET_LOCK('a', 0)", Inside::Master),
             ("DO RELEASE_LOCK('a')", Inside::Master),
+            ("SELECT @x := 5", Inside::Master),
             ("SELECT 1 INTO @x", Inside::Master),
             ("GET DIAGNOSTICS @n = NUMBER", Inside::Master),
             ("SELECT mysql_query_attribute_string('a')", Inside::Master),
             ("SHOW STATUS", Inside::Master),
+            ("SHOW COLUMNS FROM t", Inside::Master),
+            ("SHOW TABLES WHERE GET_LOCK('a', 0)", Inside::Master),
+            ("DESC t", Inside::Master),
+            ("DESCRIBE d.t a", Inside::Master),
+            ("EXPLAIN SELECT a FROM t FOR UPDATE", Inside::Master),
+            ("PREPARE s FROM 'SELECT 1'", Inside::Master),
+            ("DEALLOCATE PREPARE s", Inside::Master),
+            (
+                "SHOW COLUMNS FROM t WHERE (SELECT a FROM u)",
+                Inside::Refused,
+            ),
+            ("SHOW TABLES WHERE f()", Inside::Refused),
+            (
+                "EXPLAIN ANALYZE SELECT a FROM t FOR UPDATE",
+                Inside::Refused,
+            ),
+            ("EXECUTE s", Inside::Refused),
             ("SELECT CONNECTION_ID() FROM t", Inside::Refused),
             ("SELECT LAST_INSERT_ID(), f(1)", Inside::Refused),
             ("SELECT a FROM t WHERE b=@x", Inside::Refused),
@@ -118,25 +90,53 @@ mod tests {
             ("SELECT IS_FREE_LOCK(a) FROM t", Inside::Refused),
             ("SELECT a FROM t FOR UPDATE", Inside::Refused),
             ("CALL p()", Inside::Refused),
-            ("SELECT f(a) FROM t", Inside::Satellite),
-            (
-                "SELECT mysql_query_attribute_string('a') FROM t",
-                Inside::Satellite,
-            ),
-            ("DO f(1)", Inside::Satellite),
+            ("SELECT @@sql_mode; SELECT @@version", Inside::Refused),
+            ("SELECT 'never closed", Inside::Refused),
         ] {
-            let known = Known::of(sql::understand(sql)).ok().unwrap();
-            assert_eq!(inside(&known, sql), expected, "{sql}");
+            assert_eq!(inside(&of(sql)), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_may_call_a_stored_function_never_runs_on_a_satellite() {
+        for sql in [
+            "SELECT f(a) FROM t",
+            "SELECT p()",
+            "DO f(1)",
+            "SELECT `now`()",
+            "SELECT MAX (1)",
+            "SELECT f(), l.* FROM l FOR SHARE",
+            "SELECT f() INTO @x",
+            "SELECT \"f\"()",
+            "SELECT mysql_query_attribute_string('a') FROM t",
+        ] {
+            assert_eq!(inside(&of(sql)), Inside::Refused, "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_leading_comment_changes_nothing() {
+        for sql in [
+            "insert into t values (1)",
+            "SELECT @@sql_mode",
+            "SHOW STATUS",
+            "DESC t",
+            "SELECT f(), l.* FROM l FOR SHARE",
+            "CREATE TABLE t (a INT)",
+        ] {
+            for comment in ["/* load one.two.Three */ ", "-- app\n", "#x\n"] {
+                let (plain, commented) = (of(sql), of(&format!("{comment}{sql}")));
+                assert_eq!(inside(&commented), inside(&plain), "{comment}{sql}");
+                assert_eq!(ends_transaction(&commented), ends_transaction(&plain));
+            }
         }
     }
 
     #[test]
     fn definitions_end_a_transaction() {
-        assert!(
-            ends_transaction("create table t (a int)") && ends_transaction("LOCK TABLES t READ")
-        );
-        assert!(
-            !ends_transaction("CREATE TEMPORARY TABLE t (a int)") && !ends_transaction("SELECT 1")
-        );
+        let ends = |sql| ends_transaction(&of(sql));
+        assert!(ends("create table t (a int)") && ends("LOCK TABLES t READ"));
+        assert!(!ends("CREATE TEMPORARY TABLE t (a int)") && !ends("SELECT 1"));
+        assert!(!ends("SELECT 1 /* temporary */; DROP TABLE t"));
     }
 }

@@ -40,14 +40,6 @@ struct Admitted<'a> {
     expected: f64,
 }
 
-/// A prepared statement's description is not data.
-fn told_by(work: &Work) -> Told {
-    match work.shape() {
-        Shape::Prepare { .. } => Told::Nothing,
-        _ => Told::Data,
-    }
-}
-
 impl Session {
     /// A read, or with `opening` the next statement of a read-only transaction that has said so much and read nothing:
     /// on a fresh satellite, else on the master. Moves on while the client has got nothing.
@@ -236,6 +228,16 @@ impl Session {
         self.read_by_leave(place?, work, opening).await
     }
 
+    /// A prepared statement's description is not data, nor is what reads no table.
+    fn told_by(&self, work: &Work) -> Told {
+        let reads_no_table = self.names.as_ref().is_some_and(|n| n.list.is_empty());
+        match work.shape() {
+            Shape::Prepare { .. } => Told::Nothing,
+            _ if reads_no_table => Told::Nothing,
+            _ => Told::Data,
+        }
+    }
+
     async fn read_by_leave(
         &mut self,
         place: MasterLeave,
@@ -261,7 +263,7 @@ impl Session {
         if !opening.is_empty() {
             self.open_on_master(opening).await?;
         }
-        let answer = self.on_master(work, told_by(work)).await?;
+        let answer = self.on_master(work, self.told_by(work)).await?;
         if work.shape() == Shape::Results {
             self.count_read(&self.shared.gate.servers.master);
         }
@@ -324,7 +326,7 @@ impl Session {
     ) -> Result<Answer, Unread> {
         match outcome {
             Ok(answer) => {
-                self.after(&mut backend, &answer, told_by(work));
+                self.after(&mut backend, &answer, self.told_by(work));
                 if work.shape() == Shape::Results {
                     self.count_read(server);
                 }

@@ -20,9 +20,7 @@ pub(super) fn why(state: &State, known: &Known, plan: &Plan, on_leave: bool) -> 
         Plan::InMaster(_) => in_master(state, known),
         Plan::OpenOnMaster(_) => of_class(state, known),
         Plan::BesideOnMaster { .. } => Why::AboutSession,
-        Plan::InReadOnly(InReadOnly::Read(_) | InReadOnly::Savepoint(_) | InReadOnly::Call(_)) => {
-            Why::Transaction
-        }
+        Plan::InReadOnly(InReadOnly::Read(_) | InReadOnly::Savepoint(_)) => Why::Transaction,
         Plan::Begin(_) | Plan::End { .. } | Plan::InReadOnly(_) => Why::Gate,
         Plan::Refuse(_) => Why::Unanswered,
     }

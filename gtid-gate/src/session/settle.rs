@@ -8,7 +8,7 @@
 use super::exchange::at;
 use super::fault::Fault;
 use super::parts::Session;
-use super::plan::{Begin, InReadOnly, Outside, Plan};
+use super::plan::{Outside, Plan};
 use super::state::{Open, Tx};
 use crate::backend::{Backend, Role, TextResult, bounded};
 use crate::protocol::error::SqlError;
@@ -23,28 +23,15 @@ const ALL: &str = "*";
 
 /// Whether the plan goes by what the session believes of its servers, instead of letting the master's connection decide.
 pub(super) fn relies_on_state(plan: &Plan) -> bool {
-    match plan {
+    !matches!(
+        plan,
         Plan::InMaster(_)
-        | Plan::Outside(Outside::OnMaster(_) | Outside::Pin(_) | Outside::Finish(_))
-        | Plan::AskLastServer
-        | Plan::Kill { .. }
-        | Plan::Set(_)
-        | Plan::Use(_) => false,
-        Plan::Begin(Begin::OnMaster | Begin::Snapshot | Begin::Later)
-        | Plan::Outside(Outside::Read | Outside::End(_))
-        | Plan::EndThen(_)
-        | Plan::OpenOnMaster(_)
-        | Plan::BesideOnMaster { .. }
-        | Plan::End { .. }
-        | Plan::InReadOnly(
-            InReadOnly::ReadFirst
-            | InReadOnly::SavepointFirst
-            | InReadOnly::Read(_)
-            | InReadOnly::Savepoint(_)
-            | InReadOnly::Call(_),
-        )
-        | Plan::Refuse(_) => true,
-    }
+            | Plan::Outside(Outside::OnMaster(_) | Outside::Pin(_) | Outside::Finish(_))
+            | Plan::AskLastServer
+            | Plan::Kill { .. }
+            | Plan::Set(_)
+            | Plan::Use(_)
+    )
 }
 
 impl Session {

@@ -11,7 +11,7 @@ use crate::protocol::session_track::Shown;
 use crate::protocol::wire::{
     STATUS_AUTOCOMMIT, STATUS_IN_TRANS, STATUS_IN_TRANS_READONLY, STATUS_NO_BACKSLASH_ESCAPES,
 };
-use crate::sql::is_system_schema;
+use crate::sql::{Mode, is_system_schema};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,8 +115,8 @@ pub struct State {
     pub user_variables: bool,
     /// The session's sql_mode changes how statements are read: classification can't be trusted with them.
     pub reads_differently: bool,
-    /// As a server has reported it.
-    pub sql_mode: Option<String>,
+    /// What of it decides that; unknown until the master has reported it.
+    pub mode: Mode,
     /// What statements come in; nothing: a reset has made it the servers' default, which nobody has asked for.
     pub encoding: Option<Encoding>,
     /// COM_RESET_CONNECTION has made settings the servers' defaults that the login had chosen.
@@ -161,7 +161,7 @@ impl State {
             next_on_master: false,
             user_variables: false,
             reads_differently: false,
-            sql_mode: None,
+            mode: Mode::unknown(),
             encoding: Some(encoding),
             was_reset: false,
             completes: Completes::default(),
@@ -271,9 +271,8 @@ impl State {
 
     /// The session's sql_mode, as the master has it.
     pub fn has_mode(&mut self, sql_mode: &str) {
-        const DIFFERENT: [&str; 2] = ["ANSI_QUOTES", "NO_BACKSLASH_ESCAPES"];
-        self.reads_differently = sql_mode.split(',').any(|mode| DIFFERENT.contains(&mode));
-        self.sql_mode = Some(sql_mode.to_owned());
+        self.mode = Mode::reported(sql_mode);
+        self.reads_differently = self.mode != Mode::known(false, false);
     }
 
     /// Why all statements must run on the master.

@@ -3,12 +3,15 @@
 use crate::common::classes::Classes;
 use crate::common::consistency::Choice;
 use crate::protocol::error::SqlError;
-use crate::sql::{Class, Digest, Names, Ties, Understood};
+use crate::sql::{Class, Digest, Names, Reasons, Ties, Understood, Verb};
 use std::sync::Arc;
 
 /// What a statement's text says about it.
 pub(super) struct Known {
     pub class: Class,
+    pub verb: Verb,
+    /// Of what is no plain read: all that makes it none.
+    pub reasons: Reasons,
     pub digest: Arc<Digest>,
     /// What its comments choose.
     pub hint: Choice,
@@ -31,6 +34,8 @@ impl Known {
     pub fn of(understood: Understood) -> Result<Self, SqlError> {
         Ok(Self {
             class: understood.class,
+            verb: understood.verb,
+            reasons: understood.reasons,
             digest: understood.digest,
             hint: understood.hint.map_err(SqlError::bad_choice)?,
             ties: understood.ties,

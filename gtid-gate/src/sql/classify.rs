@@ -6,17 +6,34 @@
 
 use super::class::Class;
 use super::digest::{Digest, digest, of_unclear};
+use super::facts::{Facts, facts, values_decide_nothing};
+use super::lex::{self, Lexed, Unclear};
+use super::mode::Mode;
 use super::names::{self, Names};
-use super::parse::Shaped;
-use super::ties::{self, Ties};
-use super::{lex, statement, tokens};
+use super::question::Question;
+use super::reasons::Reasons;
+use super::remembered::{Known, remembered};
+use super::ties::Ties;
+use super::tokens::Tokens;
+use super::verb::Verb;
 use crate::common::consistency::{self, BadChoice, Choice, Hint};
 use crate::protocol::charset::Encoding;
+use std::cell::Cell;
 use std::sync::Arc;
+
+/// A longer buffer is not kept.
+const LONGEST_KEPT: usize = 64 << 10;
+
+thread_local! {
+    static NORMAL: Cell<String> = const { Cell::new(String::new()) };
+}
 
 /// All that a statement's text says about it.
 pub struct Understood {
     pub class: Class,
+    pub verb: Verb,
+    /// Of what is no plain read: all that makes it none.
+    pub reasons: Reasons,
     /// What it is, whatever its values.
     pub digest: Arc<Digest>,
     /// What its comments choose for its reads.
@@ -26,8 +43,10 @@ pub struct Understood {
     pub ties: Ties,
     /// A change that computes nothing from other rows and shows the client none.
     pub changes_only: bool,
-    /// Of a query that only reads: the names in it, its tables among them. Nothing: it may read anything.
+    /// Of a query that only reads: the names in it, its tables among them; none if it reads no table. Nothing: it may read anything.
     pub names: Option<Arc<Names>>,
+    /// It could not be read for want of the SQL mode: with that it can.
+    pub ambiguous: bool,
 }
 
 /// Classifies a statement that a client with a UTF-8 character set sent.
@@ -37,41 +56,79 @@ pub fn classify(sql: &str) -> Class {
 
 /// The same, and what else the text says.
 pub fn understand(sql: &str) -> Understood {
-    match lex::tokens(sql) {
-        Ok(lexed) => {
-            let list = &lexed.tokens;
-            let tokens = tokens::Tokens { sql, list };
-            let Shaped {
-                class,
-                names,
-                digest: known,
-            } = statement::classify(tokens);
-            let said = said(&lexed.comments);
-            Understood {
-                names,
-                digest: known.unwrap_or_else(|| digest(&tokens)),
-                listed: said.as_ref().ok().and_then(|(_, listed)| listed.clone()),
-                ties: ties::ties(&class, &tokens),
-                changes_only: statement::changes_only(&class, &tokens),
-                hint: said.map(|(choice, _)| choice),
-                class,
-            }
-        }
-        Err(lex::Unclear(reason)) => Understood::unclear(reason, sql.as_bytes()),
+    understand_in(sql, Mode::Unknown)
+}
+
+fn understand_in(sql: &str, mode: Mode) -> Understood {
+    match lex::tokens(sql, mode) {
+        Ok(lexed) => read(sql, &lexed),
+        Err(unclear) => Understood::of_unclear(unclear, sql.as_bytes()),
+    }
+}
+
+fn read(sql: &str, lexed: &Lexed) -> Understood {
+    let tokens = Tokens {
+        sql,
+        list: &lexed.tokens,
+    };
+    let mut normal = NORMAL.take();
+    normal.clear();
+    tokens.write_normal(&mut normal);
+    let Known {
+        digest,
+        facts: known,
+    } = remembered(&normal, || Known {
+        digest: digest(&tokens),
+        facts: values_decide_nothing(&tokens).then(|| facts(&tokens, &normal)),
+    });
+    let Facts {
+        mut class,
+        verb,
+        reasons,
+        ties,
+        changes_only,
+        names,
+    } = known.unwrap_or_else(|| facts(&tokens, &normal));
+    if normal.capacity() <= LONGEST_KEPT {
+        NORMAL.set(normal);
+    }
+    if let Class::Multimed(Ok(Question::Explain(explained))) = &mut class {
+        explained.params = u16::try_from(lexed.placeholders).unwrap_or(u16::MAX);
+    }
+    let said = said(&lexed.comments);
+    Understood {
+        verb,
+        reasons,
+        digest,
+        listed: said.as_ref().ok().and_then(|(_, listed)| listed.clone()),
+        ties,
+        changes_only,
+        names,
+        hint: said.map(|(choice, _)| choice),
+        class,
+        ambiguous: false,
     }
 }
 
 impl Understood {
     /// What can't be read goes to the master, and nobody knows what it left there.
     pub fn unclear(reason: &'static str, sql: &[u8]) -> Self {
+        let ambiguous = false;
+        Self::of_unclear(Unclear { reason, ambiguous }, sql)
+    }
+
+    fn of_unclear(unclear: Unclear, sql: &[u8]) -> Self {
         Self {
+            verb: Verb::Other,
+            reasons: Reasons::ALL,
             digest: of_unclear(sql),
-            class: Class::Write(reason),
+            class: Class::Write(unclear.reason),
             hint: Ok(Choice::default()),
             ties: Ties::UNKNOWN,
             changes_only: false,
             names: None,
             listed: None,
+            ambiguous: unclear.ambiguous,
         }
     }
 }
@@ -95,9 +152,9 @@ fn said(comments: &[&[u8]]) -> Result<(Choice, Option<Arc<Names>>), BadChoice> {
 }
 
 /// What a client sent whose character_set_client is of this kind.
-pub fn understand_bytes(sql: &[u8], encoding: Encoding) -> Understood {
+pub fn understand_bytes(sql: &[u8], encoding: Encoding, mode: Mode) -> Understood {
     match encoding.text(sql) {
-        Some(sql) => understand(sql),
+        Some(sql) => understand_in(sql, mode),
         None => Understood::unclear("bytes outside the character set that the gate reads", sql),
     }
 }

@@ -8,18 +8,16 @@
 use super::functions;
 use super::keywords::is_keyword;
 use super::lex::{self, Kind};
+use super::mode::Mode;
 use super::tokens::{Lower, Tokens};
 use crate::protocol::auth::fingerprint;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A digest's text has at most so many bytes, and `CUT`.
 pub const LONGEST: usize = 1024;
 /// Ends a text that is cut.
 pub const CUT: &str = " ...";
-/// Each thread remembers so many digests.
-const MOST_REMEMBERED: usize = 1_000;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Digest {
@@ -29,7 +27,6 @@ pub struct Digest {
 }
 
 thread_local! {
-    static REMEMBERED: RefCell<HashMap<Arc<str>, Arc<Digest>>> = RefCell::new(HashMap::new());
     static TEXT: RefCell<String> = RefCell::new(String::with_capacity(2 * LONGEST));
 }
 
@@ -39,7 +36,7 @@ pub fn digest(tokens: &Tokens) -> Arc<Digest> {
         text.clear();
         let mut writer = Writer::new(tokens, text);
         writer.run();
-        shared(text)
+        of_text(text)
     })
 }
 
@@ -50,7 +47,7 @@ pub fn of_unclear(sql: &[u8]) -> Arc<Digest> {
     let length = sql.iter().take(LONGEST).take_while(|b| known(b)).count();
     let start = std::str::from_utf8(&sql[..length]).unwrap_or_default();
     let start = start.split("--").next().unwrap_or_default();
-    let mut text = match lex::tokens(start) {
+    let mut text = match lex::tokens(start, Mode::Unknown) {
         Ok(lexed) => {
             let list = &lexed.tokens;
             digest(&Tokens { sql: start, list }).text.to_string()
@@ -60,7 +57,7 @@ pub fn of_unclear(sql: &[u8]) -> Arc<Digest> {
     if !text.ends_with(CUT) {
         text.push_str(CUT);
     }
-    shared(&text)
+    of_text(&text)
 }
 
 fn first_word(text: &str) -> &str {
@@ -69,24 +66,11 @@ fn first_word(text: &str) -> &str {
     &text[..end.unwrap_or(text.len())]
 }
 
-/// One for all statements with this text, as far as the thread remembers.
-fn shared(text: &str) -> Arc<Digest> {
-    REMEMBERED.with_borrow_mut(|known| {
-        if let Some(digest) = known.get(text) {
-            return digest.clone();
-        }
-        let text: Arc<str> = text.into();
-        let print = fingerprint(&[text.as_bytes()]);
-        let number = u64::from_be_bytes(print.first_chunk().copied().unwrap_or_default());
-        let digest = Arc::new(Digest {
-            number,
-            text: text.clone(),
-        });
-        if known.len() >= MOST_REMEMBERED {
-            known.clear();
-        }
-        known.insert(text, digest.clone());
-        digest
+fn of_text(text: &str) -> Arc<Digest> {
+    let print = fingerprint(&[text.as_bytes()]);
+    Arc::new(Digest {
+        number: u64::from_be_bytes(print.first_chunk().copied().unwrap_or_default()),
+        text: text.into(),
     })
 }
 
@@ -218,7 +202,7 @@ impl<'a> Writer<'a> {
     /// A name in backticks has them only where it needs them.
     fn name(&mut self, at: usize) {
         let quoted = self.tokens.text(at);
-        let inner = quoted.trim_matches('`');
+        let inner = quoted.trim_matches(['`', '"']);
         let plain = inner.len() + 2 == quoted.len()
             && inner.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && inner.bytes().all(lex::is_word)

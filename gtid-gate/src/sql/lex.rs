@@ -1,34 +1,31 @@
 //! MySQL's lexical rules, as far as they decide what a statement is.
 //!
-//! In: statement text in UTF-8. Out: tokens that point into it, comments gone, the contents of executable
-//! comments kept. Where servers or SQL modes read a text differently the answer is `Unclear`, which callers
-//! must send to the master. Must never: take for a comment or a string what some MySQL 8.0–9.x executes.
+//! In: statement text in UTF-8, and what is known of sql_mode. Out: tokens that point into it, comments gone, the contents of executable
+//! comments kept, long lists of values cut short. Where servers or SQL modes read a text differently the answer is `Unclear`, which callers
+//! must send to the master. Must never: take for a comment or a string what some MySQL 8.0–9.x executes, or a name for a number.
 
-/// What a token is. Double quotes are a string or, with ANSI_QUOTES, a name: callers must be safe either way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    Word,
-    Backtick,
-    SingleQuoted,
-    DoubleQuoted,
-    Number,
-    Symbol(u8),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Token {
-    pub kind: Kind,
-    pub start: usize,
-    pub end: usize,
-    /// Nothing stands between this token and the one before it.
-    pub adjacent: bool,
-}
+use super::mode::Mode;
+use super::token_list::TokenList;
+pub use super::token_list::{Kind, Token};
 
 /// Why a text can't be read with certainty.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Unclear(pub &'static str);
+pub struct Unclear {
+    pub reason: &'static str,
+    /// With the SQL mode it could be.
+    pub ambiguous: bool,
+}
 
-/// Which quotes let a backslash escape the next character; depends on sql_mode, which is not known here.
+impl Unclear {
+    const fn new(reason: &'static str) -> Self {
+        Self {
+            reason,
+            ambiguous: false,
+        }
+    }
+}
+
+/// Which quotes let a backslash escape the next character.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Escapes {
     single: bool,
@@ -51,33 +48,40 @@ const NO_BACKSLASH_ESCAPES: Escapes = Escapes {
 /// Executable comments up to this version run on every server that is supported.
 const OLDEST_SERVER: u32 = 80_000;
 
-/// A statement of more words and signs is not looked at, so that its tokens take at most 24 MB (each 24 bytes).
+/// A statement of more words and signs is not looked at, so that its tokens take at most 12 MB (each 12 bytes).
 const MOST_TOKENS: usize = 1_000_000;
-const TOO_MANY: Unclear = Unclear("more than a million words and signs");
+const TOO_MANY: Unclear = Unclear::new("more than a million words and signs");
+const AMBIGUOUS: Unclear = Unclear {
+    reason: "backslash whose meaning depends on sql_mode",
+    ambiguous: true,
+};
 
-/// Reads a statement. With a backslash inside quotes it must read the same, or be an error, in every SQL mode.
-pub fn tokens(sql: &str) -> Result<Lexed<'_>, Unclear> {
+/// Reads a statement. In an unknown mode, what stands in quotes with a backslash must read the same, or be an error, in every mode.
+pub fn tokens(sql: &str, mode: Mode) -> Result<Lexed<'_>, Unclear> {
     // a NUL ends some comments
     if sql.contains('\0') {
-        return Err(Unclear("nul byte"));
+        return Err(Unclear::new("nul byte"));
     }
-    let mut lexer = Lexer::new(sql, DEFAULT);
-    lexer.run()?;
-    if lexer.escaped {
-        for escapes in [ANSI_QUOTES, NO_BACKSLASH_ESCAPES] {
-            let mut other = Lexer::new(sql, escapes);
-            match other.run() {
-                Ok(()) if other.tokens != lexer.tokens => {
-                    return Err(Unclear("backslash whose meaning depends on sql_mode"));
-                }
-                Err(TOO_MANY) => return Err(TOO_MANY),
-                _ => {}
-            }
+    if u32::try_from(sql.len()).is_err() {
+        return Err(Unclear::new("more than four gigabytes"));
+    }
+    let mut lexer = Lexer::new(sql, mode);
+    let outcome = lexer.run();
+    if mode == Mode::Unknown && (lexer.single_differs || lexer.double_differs) {
+        let others = [
+            (lexer.double_differs, ANSI_QUOTES),
+            (true, NO_BACKSLASH_ESCAPES),
+        ];
+        let reads = |(differs, escapes)| differs && Lexer::judge(sql, escapes).run().is_ok();
+        if others.into_iter().any(reads) {
+            return Err(AMBIGUOUS);
         }
     }
+    outcome?;
     Ok(Lexed {
-        tokens: lexer.tokens,
+        tokens: lexer.list.tokens,
         comments: lexer.comments,
+        placeholders: lexer.placeholders,
     })
 }
 
@@ -85,29 +89,72 @@ pub struct Lexed<'a> {
     pub tokens: Vec<Token>,
     /// What stands in comments that nothing executes.
     pub comments: Vec<&'a [u8]>,
+    /// Question marks, those of lists that were cut short among them.
+    pub placeholders: usize,
 }
 
 struct Lexer<'a> {
     text: &'a [u8],
     at: usize,
     escapes: Escapes,
-    tokens: Vec<Token>,
+    /// What is in double quotes.
+    double: Kind,
+    /// Nothing is kept of what only judges whether a text can be read.
+    keeps: bool,
+    list: TokenList,
     comments: Vec<&'a [u8]>,
+    placeholders: usize,
+    /// The token before, and where it ends.
+    last: (Kind, usize),
+    /// Whatever follows is a name: it stands right after a dot.
+    name_follows: bool,
     in_executable_comment: bool,
-    /// A backslash was seen inside quotes.
-    escaped: bool,
+    /// Some of these quotes end elsewhere where a backslash escapes nothing.
+    single_differs: bool,
+    double_differs: bool,
 }
 
 impl<'a> Lexer<'a> {
-    fn new(sql: &'a str, escapes: Escapes) -> Self {
+    fn new(sql: &'a str, mode: Mode) -> Self {
+        let (escapes, double) = match mode {
+            Mode::Unknown => (DEFAULT, Kind::DoubleQuoted),
+            Mode::Known {
+                ansi_quotes,
+                no_backslash_escapes,
+            } => (
+                Escapes {
+                    single: !no_backslash_escapes,
+                    double: !no_backslash_escapes && !ansi_quotes,
+                },
+                if ansi_quotes {
+                    Kind::Backtick
+                } else {
+                    Kind::SingleQuoted
+                },
+            ),
+        };
         Self {
             text: sql.as_bytes(),
             at: 0,
             escapes,
-            tokens: Vec::with_capacity((sql.len() / 5 + 4).min(MOST_TOKENS)),
+            double,
+            keeps: true,
+            list: TokenList::with_room(sql.len()),
             comments: Vec::new(),
+            placeholders: 0,
+            last: (Kind::Symbol(b' '), usize::MAX),
+            name_follows: false,
             in_executable_comment: false,
-            escaped: false,
+            single_differs: false,
+            double_differs: false,
+        }
+    }
+
+    fn judge(sql: &'a str, escapes: Escapes) -> Self {
+        Self {
+            escapes,
+            keeps: false,
+            ..Self::new(sql, Mode::Unknown)
         }
     }
 
@@ -126,7 +173,7 @@ impl<'a> Lexer<'a> {
             }
         }
         match self.in_executable_comment {
-            true => Err(Unclear("unfinished comment")),
+            true => Err(Unclear::new("unfinished comment")),
             false => Ok(()),
         }
     }
@@ -151,12 +198,12 @@ impl<'a> Lexer<'a> {
     fn comment(&mut self) -> Result<(), Unclear> {
         // servers differ in how comments nest
         if self.in_executable_comment {
-            return Err(Unclear("comment inside an executable comment"));
+            return Err(Unclear::new("comment inside an executable comment"));
         }
         match (self.peek(2), self.peek(3)) {
             (Some(b'!'), _) => self.open_executable_comment(),
             // MariaDB's own; a comment for MySQL, but a sign that the text was not written for it
-            (Some(b'M'), Some(b'!')) => Err(Unclear("MariaDB's executable comment")),
+            (Some(b'M'), Some(b'!')) => Err(Unclear::new("MariaDB's executable comment")),
             (Some(b'+'), _) => self.skip_comment().and_then(check_hint),
             _ => self.skip_comment().map(|body| self.comments.push(body)),
         }
@@ -171,7 +218,7 @@ impl<'a> Lexer<'a> {
         let version = rest[..digits.min(5)].iter();
         let version = version.fold(0, |v, b| v * 10 + u32::from(b - b'0'));
         if !matches!(digits, 0 | 5) || version > OLDEST_SERVER {
-            return Err(Unclear("comment that not every server executes"));
+            return Err(Unclear::new("comment that not every server executes"));
         }
         self.at += digits;
         self.in_executable_comment = true;
@@ -181,37 +228,64 @@ impl<'a> Lexer<'a> {
     fn skip_comment(&mut self) -> Result<&'a [u8], Unclear> {
         let body = &self.text[self.at + 2..];
         let length = body.windows(2).position(|w| w == b"*/");
-        let length = length.ok_or(Unclear("unfinished comment"))?;
+        let length = length.ok_or(Unclear::new("unfinished comment"))?;
         self.at += length + 4;
         Ok(&body[..length])
     }
 
     fn token(&mut self, first: u8) -> Result<(), Unclear> {
         let start = self.at;
+        let adjacent = self.last.1 == start;
+        let named = std::mem::take(&mut self.name_follows) && is_word(first);
         let kind = match first {
+            _ if named => self.word(),
             b'`' => self.quoted(b'`', false, Kind::Backtick)?,
             b'\'' => self.quoted(b'\'', self.escapes.single, Kind::SingleQuoted)?,
-            b'"' => self.quoted(b'"', self.escapes.double, Kind::DoubleQuoted)?,
+            b'"' => self.quoted(b'"', self.escapes.double, self.double)?,
             b'0'..=b'9' => self.number()?,
-            b'.' if self.peek(1).is_some_and(|b| b.is_ascii_digit()) => self.number()?,
-            // from 9.0 on this can open a string
-            b'$' => return Err(Unclear("name that starts with a dollar sign")),
+            b'.' => self.dot(adjacent)?,
+            b'$' => self.dollar()?,
             _ if is_word(first) => self.word(),
-            b'\\' | 0..=0x1f | 0x7f => return Err(Unclear("character that no statement has")),
+            b'\\' | 0..=0x1f | 0x7f => return Err(Unclear::new("character that no statement has")),
             _ => self.symbol(first),
         };
-        let adjacent = self.tokens.last().is_some_and(|t| t.end == start);
-        let end = self.at;
-        if self.tokens.len() == MOST_TOKENS {
+        self.last = (kind, self.at);
+        self.placeholders += usize::from(first == b'?');
+        if !self.keeps {
+            return Ok(());
+        }
+        if self.list.tokens.len() == MOST_TOKENS {
             return Err(TOO_MANY);
         }
-        self.tokens.push(Token {
+        let token = Token {
             kind,
-            start,
-            end,
             adjacent,
-        });
+            start: start as u32,
+            end: self.at as u32,
+        };
+        self.list.push(token, self.text);
         Ok(())
+    }
+
+    /// Right after an unquoted name the dot of a longer name: `logs.2024`. Else it may begin a number.
+    fn dot(&mut self, adjacent: bool) -> Result<Kind, Unclear> {
+        let next = self.peek(1);
+        let of_name = adjacent && self.last.0 == Kind::Word;
+        if !of_name && next.is_some_and(|b| b.is_ascii_digit()) {
+            return self.number();
+        }
+        self.name_follows = next.is_some_and(is_word);
+        Ok(self.symbol(b'.'))
+    }
+
+    /// From 9.0 on, `$tag$` can open a string.
+    fn dollar(&mut self) -> Result<Kind, Unclear> {
+        self.at += 1;
+        self.skip_while(|b| is_word(b) && b != b'$');
+        match self.peek(0) {
+            Some(b'$') => Err(Unclear::new("text between dollar signs")),
+            _ => Ok(Kind::Word),
+        }
     }
 
     fn symbol(&mut self, byte: u8) -> Kind {
@@ -228,56 +302,70 @@ impl<'a> Lexer<'a> {
     fn quoted(&mut self, quote: u8, escapes: bool, kind: Kind) -> Result<Kind, Unclear> {
         loop {
             self.at += 1;
-            match self.peek(0).ok_or(Unclear("unfinished quotes"))? {
-                b'\\' if quote != b'`' => {
-                    self.escaped = true;
-                    self.at += usize::from(escapes);
+            let rest = self.text.get(self.at..).unwrap_or_default();
+            let found = rest.iter().position(|b| *b == quote || *b == b'\\');
+            self.at += found.ok_or(Unclear::new("unfinished quotes"))?;
+            let next = self.peek(1);
+            if self.text[self.at] == quote {
+                self.at += 1;
+                if next != Some(quote) {
+                    return Ok(kind);
                 }
-                byte if byte == quote => {
-                    self.at += 1;
-                    if self.peek(0) != Some(quote) {
-                        return Ok(kind);
-                    }
-                }
-                _ => {}
+            } else if escapes {
+                self.single_differs |= quote == b'\'' && next == Some(quote);
+                self.double_differs |= quote == b'"' && next == Some(quote);
+                self.at += 1;
             }
         }
     }
 
-    /// MySQL ends some numbers in front of a letter (`1.5FOR UPDATE` locks) and takes others for names.
+    /// MySQL ends some numbers in front of a letter (`1.5FOR UPDATE` locks), and takes others for names (`2024t`, `1e`, `0xyz`).
     fn number(&mut self) -> Result<Kind, Unclear> {
+        let start = self.at;
+        let digit = |b: u8| b.is_ascii_digit();
         let radix_digits: Option<fn(u8) -> bool> = match (self.peek(0), self.peek(1)) {
             (Some(b'0'), Some(b'x')) => Some(|b| b.is_ascii_hexdigit()),
             (Some(b'0'), Some(b'b')) => Some(|b| matches!(b, b'0' | b'1')),
             _ => None,
         };
-        match radix_digits {
-            Some(digits) => {
-                self.at += 2;
-                self.skip_while(digits);
-            }
-            None => self.decimal(),
+        if let Some(digits) = radix_digits {
+            self.at += 2;
+            self.skip_while(digits);
+            return Ok(match self.at > start + 2 && !self.is_before_word() {
+                true => Kind::Number,
+                false => self.word(),
+            });
         }
-        match self.peek(0) {
-            Some(byte) if is_word(byte) => Err(Unclear("number that runs into a word")),
-            _ => Ok(Kind::Number),
-        }
-    }
-
-    fn decimal(&mut self) {
-        let digit = |b: u8| b.is_ascii_digit();
         self.skip_while(digit);
         if self.peek(0) == Some(b'.') {
             self.at += 1;
             self.skip_while(digit);
+            let exponent = matches!(self.peek(0), Some(b'e' | b'E'));
+            return match exponent && !self.exponent() {
+                true => Err(Unclear::new("number without an exponent after its e")),
+                false => Ok(Kind::Number),
+            };
         }
-        if matches!(self.peek(0), Some(b'e' | b'E')) {
-            let sign = usize::from(matches!(self.peek(1), Some(b'+' | b'-')));
-            if self.peek(1 + sign).is_some_and(digit) {
-                self.at += 1 + sign;
-                self.skip_while(digit);
-            }
+        Ok(match self.exponent() || !self.is_before_word() {
+            true => Kind::Number,
+            false => self.word(),
+        })
+    }
+
+    fn exponent(&mut self) -> bool {
+        let sign = usize::from(matches!(self.peek(1), Some(b'+' | b'-')));
+        let digit = |b: u8| b.is_ascii_digit();
+        let found =
+            matches!(self.peek(0), Some(b'e' | b'E')) && self.peek(1 + sign).is_some_and(digit);
+        if found {
+            self.at += 1 + sign;
+            self.skip_while(digit);
         }
+        found
+    }
+
+    fn is_before_word(&self) -> bool {
+        self.peek(0).is_some_and(is_word)
     }
 
     fn skip_while(&mut self, wanted: impl Fn(u8) -> bool) {
@@ -290,12 +378,12 @@ impl<'a> Lexer<'a> {
 /// Hints are comments, except that one may set variables, and that quotes may hide where it ends.
 fn check_hint(body: &[u8]) -> Result<(), Unclear> {
     if body.iter().any(|b| matches!(b, b'\'' | b'"' | b'`')) {
-        return Err(Unclear("hint with quotes"));
+        return Err(Unclear::new("hint with quotes"));
     }
     let upper = body.to_ascii_uppercase();
     let has = |word: &[u8]| upper.windows(word.len()).any(|w| w == word);
     match has(b"SET_VAR") || has(b"RESOURCE_GROUP") {
-        true => Err(Unclear("hint that changes the session")),
+        true => Err(Unclear::new("hint that changes the session")),
         false => Ok(()),
     }
 }
@@ -305,19 +393,4 @@ pub fn is_word(byte: u8) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bulk_insert_does_not_take_memory_for_each_of_its_words() {
-        let bulk = format!("INSERT INTO t VALUES {}", "(1),".repeat(MOST_TOKENS / 4));
-        assert_eq!(tokens(&bulk).err(), Some(TOO_MANY));
-    }
-
-    #[test]
-    fn too_many_words_in_another_sql_mode_only_are_too_many() {
-        let hidden = "1 ".repeat(MOST_TOKENS);
-        let sql = format!("SELECT '\\'{hidden}' -- '");
-        assert_eq!(tokens(&sql).err(), Some(TOO_MANY));
-    }
-}
+mod tests;

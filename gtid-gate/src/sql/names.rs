@@ -6,7 +6,9 @@
 //! Must never: leave out a name that may be a table's.
 
 use super::lex;
+use super::mode::Mode;
 use super::tokens::Tokens;
+use std::collections::BTreeSet;
 
 /// MySQL's identifiers have at most 64 characters of at most four bytes.
 const LONGEST_NAME: usize = 256;
@@ -14,9 +16,11 @@ const LONGEST_NAME: usize = 256;
 const MOST_NAMES: usize = 500;
 
 /// Reserved words that most queries have: unquoted and not after a dot they are no names.
-const RESERVED: [&str; 24] = [
-    "and", "as", "asc", "between", "by", "case", "desc", "distinct", "else", "from", "group", "in",
-    "inner", "is", "join", "left", "like", "limit", "not", "null", "on", "or", "select", "where",
+const RESERVED: [&str; 43] = [
+    "all", "and", "as", "asc", "between", "by", "case", "cross", "desc", "distinct", "dual",
+    "else", "exists", "false", "for", "from", "group", "having", "in", "inner", "is", "join",
+    "left", "like", "limit", "natural", "not", "null", "on", "or", "order", "outer", "right",
+    "select", "table", "then", "true", "union", "use", "using", "when", "where", "with",
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,17 +47,28 @@ pub fn folded(name: &str) -> String {
     name.to_lowercase()
 }
 
+impl Names {
+    /// About what they take in memory.
+    pub fn bytes(&self) -> usize {
+        let name =
+            |n: &Name| size_of::<Name>() + n.table.len() + n.schema.as_ref().map_or(0, |s| s.len());
+        self.list.iter().map(name).sum::<usize>() + self.text.len()
+    }
+}
+
 /// Nothing if there are too many.
 pub fn names(tokens: &Tokens) -> Option<Names> {
-    let mut list: Vec<Name> = (0..tokens.list.len())
-        .filter_map(|at| name(tokens, at))
-        .collect();
-    list.sort_unstable();
-    list.dedup();
+    let mut found = BTreeSet::new();
+    for name in (0..tokens.list.len()).filter_map(|at| name(tokens, at)) {
+        found.insert(name);
+        if found.len() > MOST_NAMES {
+            return None;
+        }
+    }
     let ascii = |n: &Name| n.table.is_ascii() && n.schema.as_ref().is_none_or(|s| s.is_ascii());
-    let ascii = list.iter().all(ascii);
-    (list.len() <= MOST_NAMES).then_some(Names {
-        list,
+    let ascii = found.iter().all(ascii);
+    Some(Names {
+        list: found.into_iter().collect(),
         shape: 0,
         text: Box::default(),
         ascii,
@@ -62,7 +77,9 @@ pub fn names(tokens: &Tokens) -> Option<Names> {
 
 /// The tables in a list like `a,db.b`.
 pub fn listed(text: &str) -> Option<Names> {
-    let lexed = lex::tokens(text).ok().filter(|l| l.comments.is_empty())?;
+    let lexed = lex::tokens(text, Mode::Unknown)
+        .ok()
+        .filter(|l| l.comments.is_empty())?;
     let tokens = Tokens {
         sql: text,
         list: &lexed.tokens,
@@ -90,7 +107,7 @@ fn name(tokens: &Tokens, at: usize) -> Option<Name> {
 }
 
 fn is_reserved(tokens: &Tokens, at: usize) -> bool {
-    tokens.is_any(at, &RESERVED)
+    tokens.is_any(at, &RESERVED) && !tokens.begins_longer_name(at)
 }
 
 fn table(tokens: &Tokens, at: usize) -> Option<Box<str>> {
@@ -103,7 +120,7 @@ mod tests {
     use super::*;
 
     fn found(sql: &str) -> Vec<String> {
-        let list = &lex::tokens(sql).ok().unwrap().tokens;
+        let list = &lex::tokens(sql, Mode::Unknown).ok().unwrap().tokens;
         let names = names(&Tokens { sql, list }).unwrap();
         let shown = |n: &Name| match &n.schema {
             Some(schema) => format!("{schema}.{}", n.table),
@@ -123,7 +140,13 @@ mod tests {
             ("SELECT 1 FROM a.b.c", "a a.b b.c"),
             ("SELECT 1 FROM db.select, `from`", "db from db.select"),
             ("SELECT 1 FROM `from`.t", "from from.t"),
-            ("TABLE t", "t table"),
+            ("TABLE t", "t"),
+            (
+                "SELECT 1 FROM select.t, dual.u",
+                "dual select dual.u select.t",
+            ),
+            ("SELECT 1 FROM logs.2024, 2024t", "2024t logs logs.2024"),
+            ("SELECT a.1e5 FROM d.0x1 a, $t", "$t a d a.1e5 d.0x1"),
             ("SELECT 1 FROM /*!80000 t, */ u", "t u"),
             ("SELECT 1 FROM Äpfel", "äpfel"),
         ] {
@@ -142,7 +165,7 @@ mod tests {
     #[test]
     fn names_of_other_letters_are_known_as_such() {
         let of = |sql: &str| {
-            let list = &lex::tokens(sql).ok().unwrap().tokens;
+            let list = &lex::tokens(sql, Mode::Unknown).ok().unwrap().tokens;
             names(&Tokens { sql, list })
         };
         assert!(of("SELECT 'ä' FROM t").unwrap().ascii);

@@ -25,7 +25,7 @@ pub enum Question {
 pub struct Explained {
     /// Without what stands before its first word and after its last.
     pub statement: String,
-    /// Question marks in it.
+    /// Question marks in it: who has its whole text counts them.
     pub params: u16,
 }
 
@@ -88,11 +88,9 @@ fn limit(rest: Tokens) -> Option<Option<u64>> {
 }
 
 fn explain(rest: Tokens) -> Option<Question> {
-    let marks = (0..rest.list.len()).filter(|at| rest.is_symbol(*at, b'?'));
-    let params = u16::try_from(marks.count()).ok()?;
     Some(Question::Explain(Explained {
         statement: rest.span().to_owned(),
-        params,
+        params: 0,
     }))
 }
 

@@ -5,7 +5,7 @@
 
 use super::class::Class;
 use super::lex::Kind;
-use super::select::{self, qualifier, screen};
+use super::select::{self, screen};
 use super::tokens::{Lower, Tokens};
 
 pub fn show(tokens: Tokens) -> Class {
@@ -17,10 +17,10 @@ pub fn show(tokens: Tokens) -> Class {
     if !is_about_data(&rest) {
         return Class::Write("SHOW about the server");
     }
-    match screen(&tokens) {
-        Ok(()) if names_system_schema(&rest) => Class::Write("SHOW about the server"),
-        Ok(()) => Class::Read,
-        Err(class) => class,
+    match screen(&tokens).class {
+        None if names_system_schema(&rest) => Class::Write("SHOW about the server"),
+        None => Class::Read,
+        Some(class) => class,
     }
 }
 
@@ -59,8 +59,8 @@ pub fn explain(mut rest: Tokens) -> Class {
             || eat_format(&mut rest);
     }
     match rest.word(0).to_ascii_lowercase().as_str() {
-        "select" | "with" | "table" | "values" => select::classify(rest).class,
-        "" if rest.is_symbol(0, b'(') => select::classify(rest).class,
+        "select" | "with" | "table" | "values" => select::classify(&rest),
+        "" if rest.is_symbol(0, b'(') => select::classify(&rest),
         "into" => Class::Pin("user variable"),
         "for" => Class::Write("EXPLAIN of another connection or schema"),
         "insert" | "update" | "delete" | "replace" => Class::Write("EXPLAIN of a data change"),
@@ -79,13 +79,12 @@ fn eat_format(rest: &mut Tokens) -> bool {
 
 /// `[schema.]table [column or pattern]`
 fn describe(rest: Tokens) -> Class {
-    let screened = qualifier(&rest, 0).and_then(|()| screen(&rest));
-    match screened {
-        Ok(()) if is_table_and_column(&rest) => {
+    match screen(&rest).class {
+        None if is_table_and_column(&rest) => {
             Class::Write("a satellite may have indexes of its own")
         }
-        Ok(()) | Err(Class::ShowWarnings) => Class::Write("EXPLAIN that is not understood"),
-        Err(class) => class,
+        None | Some(Class::ShowWarnings) => Class::Write("EXPLAIN that is not understood"),
+        Some(class) => class,
     }
 }
 

@@ -4,25 +4,22 @@
 //! statement only where there are several.
 
 use super::class::{Class, Completion};
-use super::parse::Shaped;
 use super::question::{BadQuestion, question};
 use super::tokens::Tokens;
 use super::{select, set, show};
 
 const DATA_CHANGE: &str = "data change";
 
-/// The class, and of a query that reads the names in it.
-pub fn classify(tokens: Tokens) -> Shaped {
+pub fn classify(tokens: &Tokens) -> Class {
     let mut parts = tokens.split_statements();
     match (parts.pop(), parts.is_empty()) {
-        (Some(only), true) if is_query(&only) => select::classify(only),
-        (Some(only), true) => single(only).into(),
-        (Some(last), false) => several(parts, last).into(),
-        (None, _) => Class::Write("empty").into(),
+        (Some(only), true) => single(only),
+        (Some(last), false) => several(parts, last),
+        (None, _) => Class::Write("empty"),
     }
 }
 
-fn is_query(tokens: &Tokens) -> bool {
+pub fn is_query(tokens: &Tokens) -> bool {
     tokens.is_any(0, &["select", "with", "table", "values"]) || tokens.is_symbol(0, b'(')
 }
 
@@ -56,7 +53,7 @@ fn single(tokens: Tokens) -> Class {
     let first = super::tokens::Lower::new(tokens.word(0));
     let rest = tokens.from(1);
     match first.as_str() {
-        _ if is_query(&tokens) => select::classify(tokens).class,
+        _ if is_query(&tokens) => select::classify(&tokens),
         "begin" | "start" | "commit" | "rollback" | "savepoint" | "release" => transaction(tokens),
         "set" => set::classify(rest),
         "show" => show::show(tokens),

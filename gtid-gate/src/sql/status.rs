@@ -4,6 +4,7 @@
 //! client's connection. Must never: change what a definition stores, or a statement that asks something else.
 
 use super::lex::{self, Kind};
+use super::mode::Mode;
 use super::tokens::Tokens;
 use crate::protocol::tls_status::SslStatus;
 
@@ -51,7 +52,7 @@ struct Change {
 
 /// The statement with the client's own values in it; none if it stays as it is.
 pub fn with_own_status(sql: &str, database: Option<&str>, status: &SslStatus) -> Option<String> {
-    let lexed = lex::tokens(sql).ok()?;
+    let lexed = lex::tokens(sql, Mode::Unknown).ok()?;
     let list = &lexed.tokens;
     let tokens = Tokens { sql, list };
     let here = database.is_some_and(|d| d.eq_ignore_ascii_case(SCHEMA));
@@ -100,8 +101,8 @@ fn changes(statement: &Tokens, here: bool, status: &SslStatus) -> Vec<Change> {
 
 fn change(tokens: &Tokens, first: usize, last: usize, text: String) -> Change {
     Change {
-        start: tokens.list[first].start,
-        end: tokens.list[last].end,
+        start: tokens.list[first].range().start,
+        end: tokens.list[last].range().end,
         text,
     }
 }

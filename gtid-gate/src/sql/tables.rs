@@ -4,6 +4,7 @@
 //! are known. Must never: be taken for all that a statement may read (`names` is for that).
 
 use super::lex::{self, Kind};
+use super::mode::Mode;
 use super::tokens::{Lower, Tokens};
 use std::collections::{HashMap, HashSet};
 
@@ -31,7 +32,7 @@ const ENDS: [&str; 14] = [
 
 /// Each once, in the order of the text.
 pub fn named_tables(sql: &str) -> Vec<String> {
-    let Ok(lexed) = lex::tokens(sql) else {
+    let Ok(lexed) = lex::tokens(sql, Mode::Unknown) else {
         return Vec::new();
     };
     let list = &lexed.tokens;

@@ -4,9 +4,10 @@
 //! leaves for such questions. Must never: miss a question about what happened before on the same connection.
 
 use super::class::Class;
+use super::functions::{self, ABOUT_ITSELF, ABOUT_SESSION};
 use super::lex::Kind;
 use super::tokens::{Lower, Tokens};
-use super::{functions, select, status};
+use super::{select, status};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ties {
@@ -76,33 +77,6 @@ const STAY: &[&str] = &[
     "sql_calc_found_rows",
 ];
 
-/// MySQL's own functions whose answer depends on the connection or on the server.
-const ABOUT_SESSION: &[&str] = &[
-    "connection_id",
-    "get_lock",
-    "is_free_lock",
-    "is_used_lock",
-    "load_file",
-    "master_pos_wait",
-    "ps_current_thread_id",
-    "ps_thread_id",
-    "release_all_locks",
-    "release_lock",
-    "roles_graphml",
-    "service_get_read_locks",
-    "service_get_write_locks",
-    "service_release_locks",
-    "session_user",
-    "source_pos_wait",
-    "system_user",
-    "user",
-    "uuid_short",
-    "wait_for_executed_gtid_set",
-];
-
-/// About the statement itself: its attributes go with it to any server.
-pub const ABOUT_ITSELF: &str = "mysql_query_attribute_string";
-
 pub fn ties(class: &Class, tokens: &Tokens) -> Ties {
     let mut ties = Ties {
         rows: found_rows(class, tokens),
@@ -119,7 +93,11 @@ pub fn ties(class: &Class, tokens: &Tokens) -> Ties {
     let show = tokens.is(0, "show");
     ties.stays |= show && tokens.has("status");
     ties.about_last = show && *class == Class::ShowWarnings;
-    ties.reads = select::names_tables(tokens);
+    // SHOW ... FROM names a schema or a table of which no rows are read
+    ties.reads = match show {
+        true => tokens.has("select"),
+        false => select::names_tables(tokens),
+    };
     for at in 0..tokens.list.len() {
         token(tokens, at, &mut ties);
     }
@@ -143,6 +121,7 @@ fn token(tokens: &Tokens, at: usize, ties: &mut Ties) {
         }
         Some(Kind::Word) => Lower::new(tokens.word(at)),
         Some(Kind::Backtick) => Lower::new(&tokens.name(at).unwrap_or_default()),
+        Some(Kind::DoubleQuoted) if called => Lower::new(&tokens.name(at).unwrap_or_default()),
         _ => return,
     };
     let name = name.as_str();

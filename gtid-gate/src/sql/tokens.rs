@@ -6,6 +6,10 @@ use super::lex::{Kind, Token};
 
 /// Longer than any keyword or built-in function of MySQL.
 const LONGEST: usize = 40;
+/// What stand for values in the normal form: no text has them outside quotes, so that no two statements that differ in more than values
+/// share one (`a.5` would have that of `a1`).
+const NUMBER: &str = "\u{1}";
+const STRING: &str = "\u{2}";
 
 #[derive(Clone, Copy)]
 pub struct Tokens<'a> {
@@ -49,7 +53,7 @@ impl<'a> Tokens<'a> {
     }
 
     pub fn text(&self, at: usize) -> &'a str {
-        let text = self.list.get(at).and_then(|t| self.sql.get(t.start..t.end));
+        let text = self.list.get(at).and_then(|t| self.sql.get(t.range()));
         text.unwrap_or_default()
     }
 
@@ -67,6 +71,15 @@ impl<'a> Tokens<'a> {
 
     pub fn is_symbol(&self, at: usize, symbol: u8) -> bool {
         self.kind(at) == Some(Kind::Symbol(symbol))
+    }
+
+    /// A dot and a word follow directly: then even a reserved word is a name (`FROM select.t`).
+    pub fn begins_longer_name(&self, at: usize) -> bool {
+        let follows = |at: usize| self.list.get(at).is_some_and(|t| t.adjacent);
+        self.is_symbol(at + 1, b'.')
+            && follows(at + 1)
+            && follows(at + 2)
+            && self.kind(at + 2) == Some(Kind::Word)
     }
 
     pub fn is_any(&self, at: usize, keywords: &[&str]) -> bool {
@@ -141,7 +154,10 @@ impl<'a> Tokens<'a> {
     /// The statement's text from the first to the last token here.
     pub fn span(&self) -> &'a str {
         match (self.list.first(), self.list.last()) {
-            (Some(first), Some(last)) => self.sql.get(first.start..last.end).unwrap_or_default(),
+            (Some(first), Some(last)) => {
+                let span = first.range().start..last.range().end;
+                self.sql.get(span).unwrap_or_default()
+            }
             _ => "",
         }
     }
@@ -191,13 +207,22 @@ impl<'a> Tokens<'a> {
         self.rebuild(|tokens, at| tokens.text(at))
     }
 
-    /// The same with these in place of all numbers and strings: what a statement is, whatever its values.
-    pub fn shape(&self, number: &str, string: &str) -> String {
-        self.rebuild(|tokens, at| match tokens.kind(at) {
-            Some(Kind::Number) => number,
-            Some(Kind::SingleQuoted) => string,
-            _ => tokens.text(at),
-        })
+    /// The normal form, written behind `text`: what a statement is, whatever its values. Names in quotes have backticks.
+    pub fn write_normal(&self, text: &mut String) {
+        for (at, token) in self.list.iter().enumerate() {
+            if !token.adjacent && at > 0 {
+                text.push(' ');
+            }
+            match token.kind {
+                Kind::Number => text.push_str(NUMBER),
+                Kind::SingleQuoted => text.push_str(STRING),
+                Kind::Backtick if self.text(at).starts_with('"') => {
+                    let name = self.name(at).unwrap_or_default().replace('`', "``");
+                    text.extend(["`", &name, "`"]);
+                }
+                _ => text.push_str(self.text(at)),
+            }
+        }
     }
 
     /// The same for people: what may be a value is a question mark.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::backend::Servers;
 use crate::common::consistency::{AfterWait, Level, MasterReads, Policy};
+use crate::sql::understand;
 use std::sync::atomic::Ordering;
 
 struct Fixture {
@@ -246,4 +247,38 @@ async fn a_read_of_a_class_gets_its_satellites_and_others_get_the_rest_while_the
     }
     fixture.satellite.draining.store(true, Ordering::Relaxed);
     assert_eq!(admitted(read(None).await), Some(bound.id));
+}
+
+/// Each asked the master first.
+#[tokio::test]
+async fn a_strong_read_of_no_table_asks_nobody_and_covers_nothing() {
+    let fixture = Fixture::new(servers(), |shared| master_that_has(shared, 7));
+    publish(&fixture.gate.servers.master, 7);
+    publish(&fixture.satellite, 5);
+    for sql in [
+        "SELECT 1",
+        "SELECT 'x' AS ok, NOW(), VERSION()",
+        "SELECT 1 FROM DUAL",
+    ] {
+        let names = understand(sql).names.unwrap();
+        let tables = Some(TableNames {
+            names: &names,
+            database: None,
+        });
+        let read = fixture.read(Level::Strong, AfterWait::Error);
+        let leave = fixture.gate.admit(Request { tables, ..read }).await;
+        let Ok(Leave::Satellite { covers, .. }) = leave else {
+            panic!("{sql}: no satellite");
+        };
+        assert!(!covers, "{sql}");
+    }
+    assert_eq!(fixture.shared.metrics.master_questions.get(), 0);
+    for sql in [
+        "SELECT a FROM t",
+        "TABLE t",
+        "SELECT (TABLE t)",
+        "SELECT 1 FROM dual.t",
+    ] {
+        assert!(!understand(sql).names.unwrap().list.is_empty(), "{sql}");
+    }
 }

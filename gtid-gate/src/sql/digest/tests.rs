@@ -73,7 +73,7 @@ fn of_a_text_that_reads_differently_elsewhere_nothing_is_kept_from_the_first_quo
             "INSERT INTO t VALUES (?, ...",
         ),
         ("SELECT $$secret7$$", "SELECT ..."),
-        ("SELECT 1secret7", "SELECT ..."),
+        ("SELECT 1.esecret7", "SELECT ..."),
         ("SELECT 5 /*! unfinished secret7", "SELECT ? ..."),
         ("SELECT 5 # secret7\n /*M! a */", "SELECT ? ..."),
         ("select a\0secret7", "SELECT a ..."),

@@ -1,0 +1,106 @@
+"""What is no plain read inside a read-only transaction that has read on a satellite."""
+
+import contextlib
+
+import pymysql
+import pytest
+
+from support.stack import ADMIN
+
+COMMENTS = ["", "/* load one.two.Three */ ", "-- app:web\n"]
+BESIDE = [
+    "DESC t",
+    "SHOW COLUMNS FROM t",
+    "SHOW TABLE STATUS",
+    "EXPLAIN SELECT * FROM t FOR UPDATE",
+    "SELECT GET_LOCK('read_only', 0)",
+    "SELECT @x := 5",
+    "SELECT @@sql_mode, CONNECTION_ID()",
+    "PREPARE s FROM 'SELECT 1'",
+]
+REFUSED = [
+    "SELECT f(), t.* FROM t FOR SHARE",
+    "SELECT t.* FROM t FOR SHARE",
+    "SELECT p()",
+    "SELECT f() INTO @x",
+    "DO f()",
+    "CALL c()",
+    "SELECT id FROM t WHERE id = @x",
+]
+CHANGES = ["INSERT INTO t VALUES (9)", "UPDATE t SET id = 8", "EXPLAIN DELETE FROM t", "CREATE TEMPORARY TABLE u (id INT)"]
+
+
+@pytest.fixture
+def session(stack, schema):
+    for statement in (
+        "CREATE TABLE {}.t (id INT PRIMARY KEY)",
+        "INSERT INTO {}.t VALUES (1)",
+        "CREATE FUNCTION {}.f() RETURNS INT READS SQL DATA RETURN (SELECT COUNT(*) FROM {}.t)",
+        "CREATE FUNCTION {}.p() RETURNS INT NO SQL RETURN @p",
+        "CREATE PROCEDURE {}.c() SELECT 1",
+    ):
+        stack.sql("master", statement.replace("{}", f"`{schema}`"))
+    stack.await_satellites()
+    with contextlib.closing(stack.gate_connect(user=ADMIN, database=schema)) as connection, connection.cursor() as cursor:
+        cursor.execute("SET @multimed_master_reads = 'never'")
+        yield cursor
+
+
+def begin_on_satellite(cursor):
+    cursor.execute("ROLLBACK")
+    cursor.execute("START TRANSACTION READ ONLY")
+    cursor.execute("SELECT id FROM t")
+    assert list(cursor.fetchall()) == [(1,)]
+
+
+def outcome(cursor, sql):
+    try:
+        cursor.execute(sql)
+        cursor.fetchall()
+    except pymysql.err.MySQLError as error:
+        return error.args[0]
+    return None
+
+
+@pytest.mark.parametrize("comment", COMMENTS, ids=["plain", "hibernate", "marginalia"])
+def test_what_is_no_plain_read_never_reaches_the_transactions_satellite(session, comment):
+    for statements, expected in ((REFUSED, 1105), (CHANGES, 1792)):
+        for sql in statements:
+            begin_on_satellite(session)
+            assert outcome(session, comment + sql) == expected, sql
+            assert outcome(session, "SELECT id FROM t") is None, f"after {sql}"
+
+
+def test_what_reads_no_rows_runs_beside_a_read_only_transaction(session):
+    for sql in BESIDE:
+        begin_on_satellite(session)
+        assert outcome(session, "/* app */ " + sql) is None, sql
+
+
+def test_a_definition_and_begin_end_a_read_only_transaction(session):
+    begin_on_satellite(session)
+    assert outcome(session, "/* app */ CREATE TABLE u (id INT)") is None
+    begin_on_satellite(session)
+    assert outcome(session, "BEGIN") is None
+    assert outcome(session, "INSERT INTO t VALUES (2)") is None
+    session.execute("ROLLBACK")
+
+
+def test_a_text_of_hundreds_of_joins_kills_nobody(stack, session):
+    joins = " JOIN t".join(["SELECT 1 FROM t"] + [f" t{n}" for n in range(300)])
+    assert outcome(session, joins) == 1116
+    assert outcome(session, "EXPLAIN MULTIMED " + joins) is None
+    assert outcome(session, "SELECT 1") is None
+
+
+def test_what_is_no_valid_sql_has_mysqls_own_error(stack, schema, session):
+    """Nothing in such a text could write: a satellite refuses it with the error that the master has."""
+    with contextlib.closing(stack.master_connect(user=ADMIN, database=schema)) as connection, connection.cursor() as master:
+        for sql in ("SELECT FROM t", "SELECT 1 1 GROUP", "TABLE", "SELECT * FROM t AS OF TIMESTAMP 1", "SELECT id FROM t WHERE", "(SELECT 1"):
+            assert error_of(session, sql) == error_of(master, sql), sql
+
+
+def error_of(cursor, sql):
+    with pytest.raises(pymysql.err.MySQLError) as failed:
+        cursor.execute(sql)
+    return failed.value.args
