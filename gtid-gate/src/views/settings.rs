@@ -96,12 +96,13 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Secrets, addresses and paths, accounts; and what only tests set.
-    const UNTOLD: [&str; 23] = [
+    const UNTOLD: [&str; 24] = [
         "GATE_ADMIN_TOKEN",
         "GATE_APPLIER_STATUS",
         "GATE_CAPTURE_STATUS",
         "GATE_CLASSES",
         "GATE_HANDOVER",
+        "GATE_HTTP_HOSTS",
         "GATE_LISTEN",
         "GATE_MACHINE_FILE",
         "GATE_MASTER",
