@@ -247,8 +247,8 @@ impl Session {
             Encoding::of_collation(account.charset),
         );
         self.state.seen = seen;
-        self.entry.set_user(&account.user);
         self.user = User::of(&mut account);
+        self.entry.set_identity(self.user.identity(&self.client));
         self.begin_timeouts();
         self.say_ok().await
     }

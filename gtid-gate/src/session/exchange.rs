@@ -11,6 +11,7 @@ use super::state::Tx;
 use super::work::{SendError, Work, send};
 use crate::backend::bounded;
 use crate::backend::{Backend, Role, Seen, Server};
+use crate::clients::registry::FIRST_ID;
 use crate::freshness::Told;
 use crate::protocol::capability::SESSION_TRACK;
 use crate::protocol::error::{BackendError, PacketError, SqlError};
@@ -165,6 +166,7 @@ impl Session {
         response.strips = self.client.capabilities & SESSION_TRACK == 0;
         if backend.server.role == Role::Master {
             response.extra_status = self.state.extra_status();
+            response.own_ids_from = FIRST_ID;
         }
         if self.ties.asks_status {
             response.status_rows = status_rows(self.client.ssl, work);

@@ -132,7 +132,10 @@ impl Session {
             Ok(answer) => {
                 self.after(&mut backend, &answer, told);
                 self.connections.master = Some(backend);
-                Ok(answer)
+                match answer.unknown_thread {
+                    Some(unknown) => self.kill_after(unknown, work, answer).await,
+                    None => Ok(answer),
+                }
             }
             Err(Failed::Prepare(error)) => {
                 self.connections.master = Some(backend);

@@ -56,18 +56,19 @@ impl Session {
         mut account: Account,
         shared_by_clients: bool,
     ) -> Self {
-        entry.set_user(&account.user);
         let share = Share::new(&shared.memory);
         client.conn.count_with(share.in_hand());
         let (database, master) = (account.database.take(), account.master.take());
         let encoding = Encoding::of_collation(account.charset);
+        let user = User::of(&mut account);
+        entry.set_identity(user.identity(&client));
         Self {
             promise: Promise::new(shared.config.policy, shared_by_clients),
             connections: Connections::new(master, shared.registry.new_life()),
             shared,
             entry,
             client,
-            user: User::of(&mut account),
+            user,
             state: State::new(database, encoding),
             statements: Statements::new(share),
             last_status: 0,

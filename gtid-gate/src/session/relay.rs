@@ -11,7 +11,7 @@ use crate::common::signals::{KILLED, LOST};
 use crate::gtid::GtidSet;
 use crate::protocol::codec::Conn;
 use crate::protocol::error::{BackendError, PacketError, SqlError};
-use crate::protocol::response::{First, Response, Step};
+use crate::protocol::response::{First, Response, Step, UnknownThread};
 use bytes::Buf;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -33,6 +33,10 @@ pub struct Answer {
     pub inserted: bool,
     /// How long the server was waited for.
     pub took: Duration,
+    /// The master does not know the connection that KILL names, and the gate may.
+    pub unknown_thread: Option<UnknownThread>,
+    /// Results that came before the last one.
+    pub results: usize,
     /// What the session has committed with it.
     pub committed: Option<GtidSet>,
 }
@@ -86,9 +90,15 @@ pub async fn relay(
     let passed = pass(client, backend, entry, turn, &mut response, &mut took).await;
     client.seq = response.seq();
     passed?;
+    let kept_back = response
+        .unknown_thread
+        .map_or(0, |unknown| unknown.kept_back);
+    backend.conn.buffered().advance(kept_back);
     Ok(Answer {
         status: response.status,
         error: response.error,
+        unknown_thread: response.unknown_thread,
+        results: response.results,
         prepared: response.prepared,
         warned: response.warned,
         inserted: response.inserted,
