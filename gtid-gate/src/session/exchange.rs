@@ -155,6 +155,7 @@ impl Session {
         let prepared = bounded(within, execution.prepare(backend)).await;
         prepared.map_err(|error| match error {
             BackendError::Sql(error) => Failed::Prepare(error),
+            error @ BackendError::Lost(_) => Failed::Relay(RelayError::Died(error)),
             other => Failed::Relay(RelayError::NothingSent(other)),
         })
     }

@@ -150,7 +150,7 @@ impl Session {
 
     fn master_failed(&mut self, failed: Failed) -> Fault {
         match failed {
-            Failed::Relay(RelayError::NothingSent(error)) => {
+            Failed::Relay(RelayError::NothingSent(error) | RelayError::Died(error)) => {
                 self.master_said_nothing = true;
                 self.lost_master(error)
             }

@@ -42,8 +42,10 @@ pub struct Answer {
 }
 
 pub enum RelayError {
-    /// The server is gone, and the client has got nothing of its response.
+    /// The server is gone or going, and the client has got nothing of its response.
     NothingSent(BackendError),
+    /// The same, and its connection broke while it ran the command, which may be why.
+    Died(BackendError),
     /// The server is gone in the middle of a response; `fits`: an error packet may end it.
     Cut {
         error: BackendError,
@@ -78,9 +80,8 @@ pub async fn relay(
     let mut took = began.elapsed();
     if let First::Error(code) = first {
         if SqlError::is_server_going(code) && backend.server.role == Role::Satellite {
-            return Err(RelayError::NothingSent(BackendError::Lost(format!(
-                "it said {code}"
-            ))));
+            let reason = format!("it is going: {code}");
+            return Err(RelayError::NothingSent(BackendError::Lost(reason)));
         }
         if on_refusal == OnRefusal::Report && SqlError::is_for_satellites_only(code) {
             swallow(backend, entry, &mut response).await?;
@@ -114,6 +115,7 @@ enum Wait {
 
 fn not_sent(wait: Wait) -> RelayError {
     match wait {
+        Wait::Lost(error @ BackendError::Lost(_)) => RelayError::Died(error),
         Wait::Lost(error) => RelayError::NothingSent(error),
         Wait::Killed => RelayError::Killed,
     }

@@ -128,7 +128,16 @@ pub(super) fn satellite_over(
     session: &mut Session,
     stream: impl Stream + 'static,
 ) {
-    let server = &shared.gate.servers.satellites()[0];
+    nth_satellite_over(shared, session, 0, stream);
+}
+
+pub(super) fn nth_satellite_over(
+    shared: &Shared,
+    session: &mut Session,
+    at: usize,
+    stream: impl Stream + 'static,
+) {
+    let server = &shared.gate.servers.satellites()[at];
     publish(server);
     session
         .connections
