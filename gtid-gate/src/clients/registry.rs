@@ -6,6 +6,7 @@
 use crate::backend::{Identity, Server};
 use crate::common::lock;
 use crate::common::signals::{ASKED_BACK, LOST, STOPPING, Signals};
+use crate::protocol::error::SqlError;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
@@ -46,10 +47,6 @@ impl Entry {
             self.idle_since.store(now, Ordering::Relaxed);
         }
         self.spare.store(spare, Ordering::Relaxed);
-    }
-
-    pub fn set_identity(&self, identity: Identity) {
-        *lock(&self.identity) = Some(identity);
     }
 
     pub fn identity(&self) -> Option<Identity> {
@@ -157,6 +154,24 @@ impl Registry {
         lock(&self.entries).remove(&id);
     }
 
+    /// Lets a session in as this account, unless so many others are of it already; 0: however many. The master does not count those
+    /// that have no connection to it.
+    pub fn let_in(&self, entry: &Entry, identity: Identity, most: usize) -> Result<(), SqlError> {
+        let entries = lock(&self.entries);
+        let is_same = |e: &&Arc<Entry>| {
+            let other = lock(&e.identity);
+            e.id != entry.id
+                && other
+                    .as_ref()
+                    .is_some_and(|o| o.account == identity.account)
+        };
+        if most > 0 && entries.values().filter(is_same).count() >= most {
+            return Err(SqlError::too_many_connections_of(&identity.user, most));
+        }
+        *lock(&entry.identity) = Some(identity);
+        Ok(())
+    }
+
     pub fn find(&self, id: u32) -> Option<Arc<Entry>> {
         lock(&self.entries).get(&id).cloned()
     }
@@ -175,6 +190,7 @@ impl Registry {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::test_support::shared;
     use tokio::task::yield_now;
 
@@ -194,5 +210,29 @@ mod tests {
         assert!(entry.still_running(server, 7).await.is_none());
         entry.set_running(Some((server.clone(), 8)));
         assert!(entry.still_running(server, 7).await.is_none());
+    }
+
+    #[tokio::test]
+    async fn an_account_has_no_more_sessions_than_it_may_however_they_logged_in() {
+        let shared = shared(&[]);
+        let registry = &shared.registry;
+        let identity = |account: &str| Identity {
+            user: "app".to_owned(),
+            account: account.into(),
+            password: Arc::default(),
+            capabilities: 0,
+            charset: 255,
+            secure: false,
+        };
+        let let_in = |entry: &Entry, most| registry.let_in(entry, identity("app@%"), most);
+        let sessions = [registry.add(), registry.add(), registry.add()];
+        assert!(let_in(&sessions[0], 2).is_ok() && let_in(&sessions[1], 2).is_ok());
+        assert_eq!(let_in(&sessions[2], 2).unwrap_err().code, 1226);
+        assert!(let_in(&sessions[1], 2).is_ok(), "it is one of the two");
+        let other = registry.let_in(&sessions[2], identity("app@here"), 1);
+        assert!(other.is_ok());
+        registry.remove(sessions[0].id);
+        assert!(let_in(&sessions[2], 2).is_ok());
+        assert!(let_in(&registry.add(), 0).is_ok());
     }
 }

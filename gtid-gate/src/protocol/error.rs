@@ -53,6 +53,14 @@ impl SqlError {
         Self::new(1040, "08004", "Too many connections")
     }
 
+    /// As MySQL has it for an account's own limit.
+    pub fn too_many_connections_of(user: &str, most: usize) -> Self {
+        let text = format!(
+            "User '{user}' has exceeded the 'max_user_connections' resource (current value: {most})"
+        );
+        Self::new(1226, "42000", text)
+    }
+
     pub fn unknown_thread_id(id: u32) -> Self {
         Self::new(UNKNOWN_THREAD, "HY000", format!("Unknown thread id: {id}"))
     }

@@ -221,21 +221,21 @@ impl Session {
         request.payload.zeroize();
         let asked = asked?;
         let charset = asked.charset.unwrap_or(self.user.charset);
-        let wanted = Wanted {
-            user: asked.user,
-            charset,
-            database: asked.database,
-            attributes: asked
-                .attributes
-                .unwrap_or_else(|| self.user.attributes.clone()),
-        };
+        let attributes = asked
+            .attributes
+            .unwrap_or_else(|| self.user.attributes.clone());
         let shared = self.shared.clone();
-        let mut account = login::change_user(&mut self.client, wanted, &shared)
-            .await
-            .map_err(|e| match e {
-                LoginError::Gone(_) => Fault::Gone,
-                LoginError::Refused(error) => Fault::Fatal(error),
-            })?;
+        let changing = async {
+            let (client, names) = (&mut self.client, (&*asked.user, asked.database.as_deref()));
+            let wanted = Wanted::new(client, &shared, names, charset, attributes).await?;
+            login::change_user(client, wanted, &shared).await
+        };
+        let mut account = changing.await.map_err(|e| match e {
+            LoginError::Gone(_) => Fault::Gone,
+            LoginError::Refused(error) => Fault::Fatal(error),
+        })?;
+        let let_in = account.let_in(&self.client, &self.entry, &shared);
+        let_in.map_err(Fault::Fatal)?;
         let life = self.shared.registry.new_life();
         self.connections = Connections::new(account.master.take(), life);
         self.statements.clear();
@@ -247,8 +247,8 @@ impl Session {
             Encoding::of_collation(account.charset),
         );
         self.state.seen = seen;
+        self.state.sticky = account.pinned();
         self.user = User::of(&mut account);
-        self.entry.set_identity(self.user.identity(&self.client));
         self.begin_timeouts();
         self.say_ok().await
     }

@@ -60,16 +60,16 @@ impl Session {
         client.conn.count_with(share.in_hand());
         let (database, master) = (account.database.take(), account.master.take());
         let encoding = Encoding::of_collation(account.charset);
-        let user = User::of(&mut account);
-        entry.set_identity(user.identity(&client));
+        let mut state = State::new(database, encoding);
+        state.sticky = account.pinned();
         Self {
             promise: Promise::new(shared.config.policy, shared_by_clients),
             connections: Connections::new(master, shared.registry.new_life()),
             shared,
             entry,
             client,
-            user,
-            state: State::new(database, encoding),
+            user: User::of(&mut account),
+            state,
             statements: Statements::new(share),
             last_status: 0,
             leave: None,

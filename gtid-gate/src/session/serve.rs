@@ -79,6 +79,8 @@ async fn login_to_session(
     let account = login::log_in(client, entry.id, shared).await?;
     let place = shared.sessions.clone().try_acquire_owned();
     let place = place.map_err(|_| LoginError::Refused(SqlError::too_many_connections()))?;
+    let let_in = account.let_in(client, entry, shared);
+    let_in.map_err(LoginError::Refused)?;
     Ok((account, place))
 }
 

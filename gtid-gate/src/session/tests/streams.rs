@@ -26,7 +26,7 @@ pub(super) fn new_session(shared: &Arc<Shared>, client: DuplexStream) -> Session
     client.capabilities = cap::FOR_QUESTIONS | cap::REQUIRED | cap::LOCAL_FILES;
     let account = Account {
         user: "app".to_owned(),
-        account: Arc::from("app@%"),
+        account: "app@%".into(),
         password: Arc::new(Password::default()),
         charset: 255,
         database: None,
