@@ -33,14 +33,14 @@ pub enum KeyError {
 /// The RSA key of the full exchange without TLS.
 pub struct ExchangeKey {
     private: OaepPrivateDecryptingKey,
-    pub public_pem: Vec<u8>,
+    pub public_pem: Arc<[u8]>,
 }
 
 impl ExchangeKey {
     pub fn generate() -> Result<Self, KeyError> {
         let key = PrivateDecryptingKey::generate(KeySize::Rsa2048).map_err(|_| KeyError::Rsa)?;
         let der: PublicKeyX509Der<'_> = key.public_key().as_der().map_err(|_| KeyError::Rsa)?;
-        let public_pem = pem(der.as_ref());
+        let public_pem = pem(der.as_ref()).into();
         let private = OaepPrivateDecryptingKey::new(key).map_err(|_| KeyError::Rsa)?;
         Ok(Self {
             private,

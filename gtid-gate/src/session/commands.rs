@@ -76,7 +76,7 @@ impl Session {
     }
 
     async fn query(&mut self, request: Request) -> Result<(), Fault> {
-        let (mut request, text_at) = self.find_text(request).await?;
+        let (request, text_at) = self.find_text(request).await?;
         let known = match request.is_long() {
             false => self.understand(&request.payload[text_at..]).await?,
             // It passes as it comes, to where the transaction is, else to the master.
@@ -85,7 +85,6 @@ impl Session {
                 Known::of(Understood::unclear("longer than 16 MiB", text))?
             }
         };
-        self.ask_for_own_status(&known, &mut request.payload, text_at);
         let work = Work::Query { request, text_at };
         self.run_statement(&known, work).await
     }
@@ -110,20 +109,6 @@ impl Session {
     /// Values come with names, and before the text of a statement.
     pub(super) fn with_attributes(&self) -> bool {
         self.client.capabilities & cap::QUERY_ATTRIBUTES != 0
-    }
-
-    /// Has a statement about the connection's TLS ask about the client's own. `text_at`: where it begins.
-    pub(super) fn ask_for_own_status(&self, known: &Known, payload: &mut BytesMut, text_at: usize) {
-        // Where they need no schema, the names of the tables say nothing else.
-        if !known.ties.asks_status && !self.state.in_system_schema() {
-            return;
-        }
-        let sql = std::str::from_utf8(&payload[text_at..]).unwrap_or_default();
-        let database = self.state.database.as_deref();
-        if let Some(own) = sql::with_own_status(sql, database, &self.client.ssl) {
-            payload.truncate(text_at);
-            payload.extend_from_slice(own.as_bytes());
-        }
     }
 
     pub(super) async fn understand(&mut self, text: &[u8]) -> Result<Known, Fault> {

@@ -17,7 +17,7 @@ use crate::protocol::capability::SESSION_TRACK;
 use crate::protocol::error::{BackendError, PacketError, SqlError};
 use crate::protocol::response::{Response, Shape};
 use crate::protocol::status_rows::StatusRows;
-use crate::protocol::tls_status::SslStatus;
+use crate::protocol::tls_status::OwnStatus;
 use crate::protocol::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS};
 use std::time::Duration;
 
@@ -170,7 +170,11 @@ impl Session {
             response.own_ids_from = FIRST_ID;
         }
         if self.ties.asks_status {
-            response.status_rows = status_rows(self.client.ssl, work);
+            let own = OwnStatus {
+                ssl: self.client.ssl,
+                public_key: self.shared.exchange_key.public_pem.clone(),
+            };
+            response.status_rows = status_rows(own, work);
         }
         response
     }
@@ -224,13 +228,13 @@ impl Session {
     }
 }
 
-fn status_rows(ssl: SslStatus, work: &Work) -> Option<Box<StatusRows>> {
+fn status_rows(own: OwnStatus, work: &Work) -> Option<Box<StatusRows>> {
     match work.shape() {
         Shape::Results => {
             let binary = matches!(work, Work::Execute(_));
-            Some(Box::new(StatusRows::new(ssl, binary)))
+            Some(Box::new(StatusRows::new(own, binary)))
         }
-        Shape::Rows => Some(Box::new(StatusRows::fetched(ssl))),
+        Shape::Rows => Some(Box::new(StatusRows::fetched(own))),
         Shape::Prepare { .. } | Shape::Single => None,
     }
 }

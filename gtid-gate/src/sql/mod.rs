@@ -26,6 +26,5 @@ pub use kills::{FailedKill, KillOfRoutine, failed_kill, is_kill_query, kill_of_r
 pub use names::{Name, Names, folded};
 pub use question::{BadQuestion, Explained, Question};
 pub use select::is_system_schema;
-pub use status::with_own_status;
 pub use tables::named_tables;
 pub use ties::{ABOUT_ITSELF, FoundRows, Ties};
