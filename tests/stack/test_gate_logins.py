@@ -283,3 +283,14 @@ def test_an_account_has_no_more_connections_than_it_may_though_its_password_is_k
         assert refused.value.args == (1226, "User 'only_two' has exceeded the 'max_user_connections' resource (current value: 2)")
     stack.wait_for(lambda: not bare(stack.gate_connect, "only_two").close(), 10, "room again")
     stack.sql("master", "DROP USER only_two")
+
+
+@pytest.mark.parametrize("ask", ["SHOW STATUS LIKE '{}'", "SELECT * FROM performance_schema.global_status WHERE variable_name = '{}'"])
+def test_a_client_that_pins_the_key_that_show_status_names_logs_in(stack, ask):
+    stack.sql("master", "DROP USER IF EXISTS pinning")
+    stack.sql("master", "CREATE USER pinning IDENTIFIED BY 'pw'")
+    with contextlib.closing(stack.gate_connect()) as connection, connection.cursor() as cursor:
+        cursor.execute(ask.format("Caching_sha2_password_rsa_public_key"))
+        key = cursor.fetchone()[1]
+    bare(stack.gate_connect, "pinning", server_public_key=key.encode()).close()
+    stack.sql("master", "DROP USER pinning")

@@ -89,6 +89,8 @@ pub struct Config {
     pub drain: Duration,
     pub workers: usize,
     pub tls_files: Option<(PathBuf, PathBuf)>,
+    /// The key under which clients without TLS send their password.
+    pub rsa_key: Option<PathBuf>,
     pub log: String,
     /// For tests only: the promise that this gate does not keep.
     pub broken: Option<Broken>,
@@ -168,6 +170,7 @@ impl Config {
             drain: s.millis("GATE_DRAIN_MS", 5000, 0),
             workers: s.number("GATE_WORKERS", default_workers(), 1, 1024),
             tls_files: s.tls_files(),
+            rsa_key: s.given("GATE_RSA_KEY_FILE").map(PathBuf::from),
             log: s.text("GATE_LOG", "info"),
             broken: s.broken("GATE_TEST_BREAK"),
         };

@@ -96,7 +96,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Secrets, addresses and paths, accounts; and what only tests set.
-    const UNTOLD: [&str; 24] = [
+    const UNTOLD: [&str; 25] = [
         "GATE_ADMIN_TOKEN",
         "GATE_APPLIER_STATUS",
         "GATE_CAPTURE_STATUS",
@@ -109,6 +109,7 @@ mod tests {
         "GATE_PASSWORD",
         "GATE_PROXY_LISTEN",
         "GATE_PROXY_SOCKET",
+        "GATE_RSA_KEY_FILE",
         "GATE_SATELLITES",
         "GATE_SATELLITES_FILE",
         "GATE_SOCKETS",
