@@ -250,7 +250,10 @@ def test_an_expired_password_lets_in_only_who_can_set_a_new_one(stack, table, ex
     bare(stack.gate_connect, "expired").close()
 
 
-@pytest.mark.parametrize("charset,name", [("latin1", "fran\u00e7ois_\u20ac"), ("cp1251", "\u0438\u0432\u0430\u043d"), ("gbk", "\u738b"), ("utf8mb4", "fran\u00e7ois")])
+@pytest.mark.parametrize(
+    "charset,name",
+    [("latin1", "fran\u00e7ois_\u20ac"), ("cp1251", "\u0438\u0432\u0430\u043d"), ("gbk", "\u738b"), ("utf8mb4", "fran\u00e7ois")],
+)
 def test_names_that_are_not_ascii_log_in_in_the_client_s_character_set(stack, charset, name):
     stack.sql("master", f"DROP USER IF EXISTS `{name}`")
     stack.sql("master", f"CREATE USER `{name}` IDENTIFIED BY 'pw'")
