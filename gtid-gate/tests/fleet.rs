@@ -2,10 +2,14 @@
 
 mod processes;
 
-use processes::{GATE, Place, Running, free_port, wait_for};
+use processes::{GATE, Place, Running, WITHIN, free_port, wait_for};
 use serde_json::Value;
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::process::{Command, Output};
+
+const TOKEN: &str = "admin";
 
 /// A gate with a state of its own, and where its commands reach it. Its satellites are out of reach.
 struct Gate {
@@ -29,6 +33,7 @@ impl Gate {
         let path = |name| self.place.file(name).to_str().unwrap().to_owned();
         let settings = [
             ("GATE_STATUS_LISTEN", self.status.as_str()),
+            ("GATE_ADMIN_TOKEN", TOKEN),
             ("GATE_SATELLITES", "127.0.0.1:2,127.0.0.1:3"),
             ("GATE_SATELLITES_FILE", &path("list")),
             ("GATE_STATE", &path("state.json")),
@@ -47,6 +52,7 @@ impl Gate {
     fn command(&self, words: &[&str]) -> Output {
         let mut command = Command::new(GATE);
         command.env("GATE_STATUS_LISTEN", &self.status);
+        command.env("GATE_ADMIN_TOKEN", TOKEN);
         command.args(words).output().unwrap()
     }
 
@@ -108,6 +114,55 @@ fn what_operators_changed_survives_a_gate_that_is_killed() {
     );
     assert_eq!(gate.done(&["limit", "127.0.0.1", "running=default"]), "");
     assert_eq!(gate.limits()[0]["running"], 64);
+}
+
+/// A program that merely can reach the port of its own host could add a server that gets users' logins.
+#[test]
+fn without_the_token_nothing_is_changed_on_the_gates_own_host_either() {
+    let gate = Gate::new("token");
+    for (token, said) in [("", "missing"), ("guess", "wrong")] {
+        let mut command = Command::new(GATE);
+        command.env("GATE_STATUS_LISTEN", &gate.status);
+        command.env("GATE_ADMIN_TOKEN", token);
+        let refused = command.args(["add", "127.0.0.1:4"]).output().unwrap();
+        let words = String::from_utf8(refused.stderr).unwrap();
+        assert!(!refused.status.success() && words.contains(said), "{words}");
+    }
+    assert_eq!(gate.satellites(), ["127.0.0.1:2", "127.0.0.1:3"]);
+    assert!(gate.command(&["statements"]).status.success());
+}
+
+/// Not even those whose connections take all that one may have: the one that came first makes room.
+#[test]
+fn viewers_that_stay_keep_nobody_out_nor_take_the_clients_descriptors() {
+    let place = Place::new("viewers");
+    let (http, clients) = (free_port(), free_port());
+    let listen = |port| format!("127.0.0.1:{port}");
+    let _gate = place.gate(
+        400,
+        &[
+            ("GATE_STATUS_LISTEN", &listen(http)),
+            ("GATE_LISTEN", &listen(clients)),
+        ],
+    );
+    let connected = |port| wait_for("the port", || TcpStream::connect(("127.0.0.1", port)).ok());
+    let viewers = (0..400).map(|_| {
+        let mut viewer = connected(http);
+        let asks = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        viewer.write_all(asks.as_bytes()).unwrap();
+        viewer
+    });
+    let mut viewers: Vec<_> = viewers.collect();
+    let mut newest = viewers.pop().unwrap();
+    newest.set_read_timeout(Some(WITHIN)).unwrap();
+    let mut told = [0; 12];
+    newest.read_exact(&mut told).unwrap();
+    assert_eq!(&told, b"HTTP/1.1 200");
+    let mut client = connected(clients);
+    client.set_read_timeout(Some(WITHIN)).unwrap();
+    let mut greeting = [0; 5];
+    client.read_exact(&mut greeting).unwrap();
+    assert_eq!(greeting[4], 10, "a greeting");
 }
 
 #[test]

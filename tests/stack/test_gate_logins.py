@@ -5,6 +5,7 @@ import contextlib
 import pymysql
 import pytest
 
+HANDLES_EXPIRED_PASSWORDS = 1 << 22
 CODES = {"wrong password": 1045, "no such user": 1045, "no such schema": 1049, "someone else's schema": 1044}
 
 
@@ -184,3 +185,115 @@ def test_an_account_that_requires_tls_is_served_over_tls_and_refused_without(sta
 def test_over_tls_a_wrong_password_is_refused(stack, tls_only):
     wrong = {**tls_only, "password": "wrong", "ssl_disabled": False, "ssl": {"check_hostname": False, "verify_mode": "none"}}
     assert refusal(stack.gate_connect, **wrong)[0] == 1045
+
+
+class Bare(pymysql.Connection):
+    """Says nothing by itself after the login."""
+
+    def set_character_set(self, *_):
+        pass
+
+    def autocommit(self, *_):
+        pass
+
+    def outcome(self, sql):
+        try:
+            with self.cursor() as cursor:
+                cursor.execute(sql)
+                return cursor.fetchall()
+        except pymysql.err.MySQLError as error:
+            return error.args
+
+
+def bare(connect, user, database=None, **options):
+    """On the way of `connect`, as somebody who says nothing by itself."""
+    with contextlib.closing(connect()) as known:
+        options = {"host": known.host, "port": known.port, "ssl_disabled": True, **options}
+    return Bare(user=user, password="pw", database=database, **options)
+
+
+@pytest.fixture
+def expired(stack):
+    def expire():
+        stack.sql("master", "ALTER USER expired IDENTIFIED BY 'pw' PASSWORD EXPIRE")
+
+    stack.sql("master", "DROP USER IF EXISTS expired")
+    stack.sql("master", "CREATE USER expired IDENTIFIED BY 'pw'")
+    stack.sql("master", "GRANT SELECT, INSERT ON app.* TO expired")
+    expire()
+    yield expire
+    stack.sql("master", "DROP USER expired")
+
+
+def test_an_expired_password_lets_in_only_who_can_set_a_new_one(stack, table, expired):
+    statements = (
+        "SELECT 1",
+        "SELECT COUNT(*) FROM app.items",
+        "SET @a = 1",
+        "SET NAMES latin1",
+        "USE app",
+        "START TRANSACTION READ ONLY",
+        "COMMIT",
+        "PREPARE s FROM 'SELECT 1'",
+        "ALTER USER USER() IDENTIFIED BY 'pw'",
+        "SELECT COUNT(*) FROM app.items WHERE id = 1",
+    )
+    answers = []
+    for connect in (stack.master_connect, stack.gate_connect):
+        expired()
+        with pytest.raises(pymysql.err.MySQLError) as refused:
+            bare(connect, "expired")
+        with contextlib.closing(bare(connect, "expired", client_flag=HANDLES_EXPIRED_PASSWORDS)) as connection:
+            answers.append((refused.value.args, [connection.outcome(statement) for statement in statements]))
+    assert answers[0] == answers[1]
+    assert answers[0][0][0] == 1862 and answers[0][1][0][0] == 1820 and answers[0][1][-1] == ((1,),)
+    bare(stack.gate_connect, "expired").close()
+
+
+@pytest.mark.parametrize(
+    "charset,name",
+    [("latin1", "fran\u00e7ois_\u20ac"), ("cp1251", "\u0438\u0432\u0430\u043d"), ("gbk", "\u738b"), ("utf8mb4", "fran\u00e7ois")],
+)
+def test_names_that_are_not_ascii_log_in_in_the_client_s_character_set(stack, charset, name):
+    stack.sql("master", f"DROP USER IF EXISTS `{name}`")
+    stack.sql("master", f"CREATE USER `{name}` IDENTIFIED BY 'pw'")
+    stack.sql("master", f"CREATE DATABASE IF NOT EXISTS `{name}`")
+    stack.sql("master", f"GRANT SELECT ON `{name}`.* TO `{name}`")
+    stack.sql("master", f"GRANT SELECT ON app.* TO `{name}`")
+    stack.await_satellites()
+    try:
+        for _ in range(2):
+            with contextlib.closing(bare(stack.gate_connect, name, name, charset=charset)) as connection:
+                who = "SELECT HEX(CONVERT(CURRENT_USER() USING utf8mb4)), HEX(CONVERT(DATABASE() USING utf8mb4)), @@character_set_client"
+                assert connection.outcome(who) == ((f"{name}@%".encode().hex().upper(), name.encode().hex().upper(), charset),)
+                assert connection.outcome("SELECT COUNT(*) > 0 FROM app.items") == ((1,),)
+        with pytest.raises(pymysql.err.MySQLError) as refused:
+            bare(stack.gate_connect, name + "\u0438" if charset == "cp1251" else name + "z", charset=charset)
+        assert refused.value.args[0] == 1045
+    finally:
+        stack.sql("master", f"DROP USER `{name}`")
+        stack.sql("master", f"DROP DATABASE `{name}`")
+
+
+def test_an_account_has_no_more_connections_than_it_may_though_its_password_is_known(stack):
+    stack.sql("master", "DROP USER IF EXISTS only_two")
+    stack.sql("master", "CREATE USER only_two IDENTIFIED BY 'pw' WITH MAX_USER_CONNECTIONS 2")
+    with contextlib.ExitStack() as opened:
+        for _ in range(2):
+            opened.enter_context(contextlib.closing(bare(stack.gate_connect, "only_two")))
+        with pytest.raises(pymysql.err.MySQLError) as refused:
+            bare(stack.gate_connect, "only_two")
+        assert refused.value.args == (1226, "User 'only_two' has exceeded the 'max_user_connections' resource (current value: 2)")
+    stack.wait_for(lambda: not bare(stack.gate_connect, "only_two").close(), 10, "room again")
+    stack.sql("master", "DROP USER only_two")
+
+
+@pytest.mark.parametrize("ask", ["SHOW STATUS LIKE '{}'", "SELECT * FROM performance_schema.global_status WHERE variable_name = '{}'"])
+def test_a_client_that_pins_the_key_that_show_status_names_logs_in(stack, ask):
+    stack.sql("master", "DROP USER IF EXISTS pinning")
+    stack.sql("master", "CREATE USER pinning IDENTIFIED BY 'pw'")
+    with contextlib.closing(stack.gate_connect()) as connection, connection.cursor() as cursor:
+        cursor.execute(ask.format("Caching_sha2_password_rsa_public_key"))
+        key = cursor.fetchone()[1]
+    bare(stack.gate_connect, "pinning", server_public_key=key.encode()).close()
+    stack.sql("master", "DROP USER pinning")

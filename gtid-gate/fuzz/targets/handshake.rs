@@ -24,10 +24,10 @@ libfuzzer_sys::fuzz_target!(|payload: &[u8]| {
     }
     if let Ok(change) = ChangeUser::parse(payload) {
         assert!(
-            !change.user.contains('\0')
+            !change.user.contains(&0)
                 && change
                     .database
-                    .is_none_or(|d| !d.is_empty() && !d.contains('\0'))
+                    .is_none_or(|d| !d.is_empty() && !d.contains(&0))
         );
     }
     check_error(wire::parse_err(payload));

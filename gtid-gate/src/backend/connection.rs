@@ -7,6 +7,7 @@ use super::pool::{ConnectionPermit, Pooled};
 use super::query::{self, MAX_OWN_ANSWER, TextResult};
 use super::server::{Incarnation, Role};
 use crate::net::{socket, tls};
+use crate::protocol::charset::Encoding;
 use crate::protocol::codec::Conn;
 use crate::protocol::error::{BackendError, SqlError};
 use crate::protocol::handshake::{self, CACHING_SHA2, Greeting, Login, NATIVE, NONCE, SHA256};
@@ -208,7 +209,7 @@ impl Backend {
             losses,
             permit: None,
         });
-        if u8::try_from(wish.charset).is_err() {
+        if u16::from(login_charset(wish)) != wish.charset {
             backend.choose_charset(wish.charset).await?;
         }
         let mut account = String::new();
@@ -490,7 +491,7 @@ async fn start_tls(
     conn.send(&handshake::tls_request(
         capabilities,
         MAX_COMMAND,
-        login_charset(wish.charset),
+        login_charset(wish),
     ))
     .await?;
     let name = ServerName::try_from(server.address.host.clone());
@@ -502,9 +503,14 @@ async fn start_tls(
     Ok(encrypted)
 }
 
-/// A login has one byte for it: collations beyond are of utf8mb4, whose default this is.
-fn login_charset(charset: u16) -> u8 {
-    u8::try_from(charset).unwrap_or(UTF8MB4)
+/// A login has one byte for it: collations beyond are of utf8mb4, whose default this is. The names in the login are UTF-8.
+fn login_charset(wish: Wish<'_>) -> u8 {
+    let encoding = Encoding::of_collation(wish.charset);
+    let mut names = [Some(wish.user), wish.database].into_iter().flatten();
+    match names.all(|name| encoding.agrees_on(name.as_bytes())) {
+        true => u8::try_from(wish.charset).unwrap_or(UTF8MB4),
+        false => UTF8MB4,
+    }
 }
 
 pub fn set_charset(charset: u16) -> String {
@@ -551,12 +557,12 @@ async fn log_in(
         capabilities,
         attributes: wish.attributes.to_vec(),
         max_packet: MAX_COMMAND,
-        charset: login_charset(wish.charset),
-        user: wish.user.to_owned(),
+        charset: login_charset(wish),
+        user: wish.user.into(),
         auth: proof(plugin, wish.password, &greeting.nonce)
             .unwrap_or_default()
             .into(),
-        database: wish.database.map(str::to_owned),
+        database: wish.database.map(Into::into),
         plugin: Some(plugin.to_owned()),
     };
     conn.send(&login.encode()).await?;

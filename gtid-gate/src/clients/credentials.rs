@@ -9,9 +9,27 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+/// An account as the master has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    /// In full: user@host.
+    pub name: Arc<str>,
+    /// Its `max_user_connections`; 0: as many as it likes.
+    pub most_connections: usize,
+}
+
+impl From<&str> for Known {
+    fn from(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            most_connections: 0,
+        }
+    }
+}
+
 struct Kept {
     password: Arc<Password>,
-    account: Arc<str>,
+    account: Known,
     until: Instant,
     /// Databases that the master let this user choose at login; the empty name is none.
     databases: HashSet<String>,
@@ -32,7 +50,7 @@ impl Passwords {
     }
 
     /// The password, and the account that the master takes the user for.
-    pub fn get(&self, user: &str, secure: bool) -> Option<(Arc<Password>, Arc<str>)> {
+    pub fn get(&self, user: &str, secure: bool) -> Option<(Arc<Password>, Known)> {
         let mut kept = lock(&self.kept);
         kept.retain(|_, k| k.until > Instant::now());
         let known = kept.get(&(user.to_owned(), secure))?;
@@ -51,7 +69,7 @@ impl Passwords {
         user: &str,
         secure: bool,
         password: &Arc<Password>,
-        account: &Arc<str>,
+        account: &Known,
         database: Option<&str>,
     ) {
         let mut kept = lock(&self.kept);
@@ -82,7 +100,7 @@ impl Passwords {
 mod tests {
     use super::*;
 
-    fn account() -> Arc<str> {
+    fn account() -> Known {
         "u@%".into()
     }
 

@@ -5,12 +5,15 @@
 //! encrypted with the gate's RSA key), and the gate logs in to the master with it. While it is kept, a proof is enough.
 //! Must never: let anybody in whom the master has not, or say more about a failure than MySQL does.
 
-use crate::backend::{Backend, Socket, Wish};
+use crate::backend::{Backend, Identity, Monitor, Socket, Wish, bounded};
+use crate::clients::credentials::Known;
 use crate::clients::login_limits;
+use crate::clients::registry::Entry;
 use crate::clients::shared::Shared;
 use crate::common::secret::Password;
 use crate::net::stream::Timed;
 use crate::net::timeouts::Timeouts;
+use crate::protocol::charset::Encoding;
 use crate::protocol::codec::Conn;
 use crate::protocol::error::{BackendError, PacketError, SqlError};
 use crate::protocol::handshake::{self, CACHING_SHA2, FirstAnswer, Greeting, Login, NONCE};
@@ -25,6 +28,10 @@ use std::time::Duration;
 const UTF8MB4: u8 = 255;
 /// Refusals that say nothing about the password: databases, limits.
 const ABOUT_SOMETHING_ELSE: &[u16] = &[1040, 1044, 1049, 1203, 1226];
+/// Whom the master takes the user for, and how many of its connections it allows.
+const WHO: &str = "SELECT CURRENT_USER(), @@max_user_connections";
+/// Every statement's answer until a client that can handle that has set a new one.
+const PASSWORD_HAS_EXPIRED: u16 = 1820;
 const PUBLIC_KEY_REQUEST: u8 = 2;
 const FAST_IS_ENOUGH: [u8; 2] = [1, 3];
 const FULL_EXCHANGE: [u8; 2] = [1, 4];
@@ -81,14 +88,38 @@ impl Client {
 /// An account that the master accepts.
 pub struct Account {
     pub user: String,
-    /// Its name in full, as the master has it.
-    pub account: Arc<str>,
+    /// Nothing is known of one whose password has expired: only its connection to the master can set a new one.
+    pub account: Known,
     pub password: Arc<Password>,
     pub charset: u16,
     pub database: Option<String>,
     pub attributes: Vec<u8>,
     /// The connection that proved it, if one had to be made.
     pub master: Option<Box<Backend>>,
+}
+
+impl Account {
+    /// Counts the session among those of the account, as far as that allows more.
+    pub fn let_in(&self, client: &Client, entry: &Entry, shared: &Shared) -> Result<(), SqlError> {
+        let identity = Identity {
+            user: self.user.clone(),
+            account: self.account.name.clone(),
+            password: self.password.clone(),
+            capabilities: client.capabilities,
+            charset: self.charset,
+            secure: client.secure,
+        };
+        let most = self.account.most_connections;
+        shared.registry.let_in(entry, identity, most)
+    }
+
+    /// Why all runs on the connection that logged in.
+    pub fn pinned(&self) -> Option<&'static str> {
+        self.account
+            .name
+            .is_empty()
+            .then_some("its password has expired")
+    }
 }
 
 /// Why nobody came in. `Refused` still has to be told.
@@ -127,26 +158,10 @@ pub async fn log_in(client: &mut Client, id: u32, shared: &Shared) -> Result<Acc
         Some(CACHING_SHA2) => login.auth,
         _ => switch(&mut client.conn, &nonce).await?,
     };
-    let Login {
-        user,
-        charset,
-        database,
-        attributes,
-        ..
-    } = login;
-    authenticate(
-        client,
-        shared,
-        Wanted {
-            user,
-            charset: u16::from(charset),
-            database,
-            attributes,
-        },
-        &nonce,
-        &proof,
-    )
-    .await
+    let charset = u16::from(login.charset);
+    let names = (login.user.as_slice(), login.database.as_deref());
+    let wanted = Wanted::new(client, shared, names, charset, login.attributes).await?;
+    authenticate(client, shared, wanted, &nonce, &proof).await
 }
 
 pub struct Wanted {
@@ -154,6 +169,61 @@ pub struct Wanted {
     pub charset: u16,
     pub database: Option<String>,
     pub attributes: Vec<u8>,
+}
+
+impl Wanted {
+    /// `names`: of user and database, in the character set of this collation.
+    pub async fn new(
+        client: &mut Client,
+        shared: &Shared,
+        (user, database): (&[u8], Option<&[u8]>),
+        charset: u16,
+        attributes: Vec<u8>,
+    ) -> Result<Self, LoginError> {
+        Ok(Self {
+            user: name(client, shared, user, charset).await?,
+            charset,
+            database: match database {
+                Some(database) => Some(name(client, shared, database, charset).await?),
+                None => None,
+            },
+            attributes,
+        })
+    }
+}
+
+/// The master knows all character sets.
+async fn name(
+    client: &mut Client,
+    shared: &Shared,
+    bytes: &[u8],
+    charset: u16,
+) -> Result<String, LoginError> {
+    let bad = || LoginError::Refused(SqlError::handshake());
+    if Encoding::of_collation(charset).agrees_on(bytes) {
+        return String::from_utf8(bytes.to_vec()).map_err(|_| bad());
+    }
+    let limits = &shared.login_limits;
+    let turn = limits.verification(client.source(), &mut client.waited);
+    let _turn = turn.await.map_err(LoginError::Refused)?;
+    let master = shared.gate.servers.master.clone();
+    let monitor = Monitor::new(master, &shared.config, shared.metrics.clone());
+    let asking = async {
+        let mut master = monitor.connect().await?;
+        let named = format!(
+            "SELECT CHARACTER_SET_NAME FROM information_schema.COLLATIONS WHERE ID = {charset}"
+        );
+        let found = master.query(&named).await?;
+        let charset = found.text(0, 0).unwrap_or("utf8mb4");
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let converted = format!("SELECT CONVERT(_{charset} X'{hex}' USING utf8mb4)");
+        let converted = master.query(&converted).await?;
+        master.quit().await;
+        Ok(converted)
+    };
+    let converted = bounded(shared.config.server_timeout, asking).await;
+    let converted = converted.map_err(|e| LoginError::Refused(e.for_client("the master")))?;
+    converted.text(0, 0).map(str::to_owned).ok_or_else(bad)
 }
 
 /// COM_CHANGE_USER: the same proof again, with a new nonce.
@@ -320,7 +390,7 @@ async fn verify(
     shared: &Shared,
     wanted: &Wanted,
     password: &Arc<Password>,
-) -> Result<(Arc<str>, Option<Box<Backend>>), LoginError> {
+) -> Result<(Known, Option<Box<Backend>>), LoginError> {
     let (source, limits) = (client.source(), &shared.login_limits);
     let turn = limits.verification(source, &mut client.waited).await;
     let turn = turn.map_err(LoginError::Refused)?;
@@ -336,13 +406,20 @@ async fn verify(
     if let Some(source) = source {
         limits.succeeded(source);
     }
-    passwords.keep(user, client.secure, password, &account, database);
-    master.permit = shared.gate.servers.master.pool.permit();
-    if master.permit.is_none() {
-        master.quit().await;
-        return Ok((account, None));
+    // Nothing is known of an account whose password has expired.
+    let has_expired = account.name.is_empty();
+    if !has_expired {
+        passwords.keep(user, client.secure, password, &account, database);
     }
-    Ok((account, Some(master)))
+    master.permit = shared.gate.servers.master.pool.permit();
+    if master.permit.is_some() {
+        return Ok((account, Some(master)));
+    }
+    master.quit().await;
+    match has_expired {
+        true => Err(LoginError::Refused(SqlError::too_many_connections())),
+        false => Ok((account, None)),
+    }
 }
 
 /// Logs in to the master: that decides. It also says which account the user is.
@@ -351,7 +428,7 @@ async fn ask_master(
     shared: &Shared,
     wanted: &Wanted,
     password: &Password,
-) -> Result<(Arc<str>, Box<Backend>), LoginError> {
+) -> Result<(Known, Box<Backend>), LoginError> {
     let wish = Wish {
         user: &wanted.user,
         password,
@@ -366,8 +443,18 @@ async fn ask_master(
     let server = &shared.gate.servers.master;
     let logging_in = async {
         let mut master = Backend::connect(server, wish, within).await?;
-        let answer = master.query("SELECT CURRENT_USER()").await?;
-        Ok((answer.text(0, 0).unwrap_or_default().into(), master))
+        let known = match master.query(WHO).await {
+            Ok(answer) => Known {
+                name: answer.text(0, 0).unwrap_or_default().into(),
+                most_connections: answer
+                    .text(0, 1)
+                    .and_then(|n| n.parse().ok())
+                    .unwrap_or_default(),
+            },
+            Err(BackendError::Sql(error)) if error.code == PASSWORD_HAS_EXPIRED => "".into(),
+            Err(error) => return Err(error),
+        };
+        Ok((known, master))
     };
     let outcome = tokio::time::timeout(within, logging_in).await;
     let outcome = outcome.unwrap_or(Err(BackendError::Timeout));

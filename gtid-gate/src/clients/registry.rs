@@ -1,16 +1,17 @@
 //! Who is connected, and where each one's statement runs: what KILL needs.
 //!
 //! Connection ids of the gate start high, so that none is ever taken for a connection id of a server.
-//! Must never: kill another user's connection, or one that no longer runs what was meant.
+//! Must never: kill a connection that no longer runs what was meant.
 
-use crate::backend::Server;
+use crate::backend::{Identity, Server};
 use crate::common::lock;
 use crate::common::signals::{ASKED_BACK, LOST, STOPPING, Signals};
+use crate::protocol::error::SqlError;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Instant;
-use tokio::sync::Notify;
+use tokio::sync::{Mutex as Waited, MutexGuard, Notify};
 
 static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
 
@@ -18,8 +19,11 @@ pub const FIRST_ID: u32 = 1 << 30;
 
 pub struct Entry {
     pub id: u32,
-    user: Mutex<String>,
+    /// Who logged in; nothing before.
+    identity: Mutex<Option<Identity>>,
     running: Mutex<Option<(Arc<Server>, u32)>>,
+    /// Held by who stops the statement in hand.
+    stopping: Waited<()>,
     /// The session's connection id on the master, which CONNECTION_ID() tells; 0 is none.
     pub on_master: AtomicU32,
     pub signals: Signals,
@@ -45,12 +49,8 @@ impl Entry {
         self.spare.store(spare, Ordering::Relaxed);
     }
 
-    pub fn set_user(&self, user: &str) {
-        *lock(&self.user) = user.to_owned();
-    }
-
-    pub fn user(&self) -> String {
-        lock(&self.user).clone()
+    pub fn identity(&self) -> Option<Identity> {
+        lock(&self.identity).clone()
     }
 
     pub fn set_running(&self, at: Option<(Arc<Server>, u32)>) {
@@ -60,6 +60,22 @@ impl Entry {
     /// The server and its connection id where the statement in hand runs.
     pub fn running(&self) -> Option<(Arc<Server>, u32)> {
         lock(&self.running).clone()
+    }
+
+    /// No statement is in hand any more, and nobody is about to stop it: its connection may go to another session.
+    pub async fn statement_ended(&self) {
+        self.set_running(None);
+        if self.stopping.try_lock().is_err() {
+            drop(self.stopping.lock().await);
+        }
+    }
+
+    /// Leave to stop what runs there, if it still does; its connection stays with the session as long.
+    pub async fn still_running(&self, server: &Server, id: u32) -> Option<MutexGuard<'_, ()>> {
+        let leave = self.stopping.lock().await;
+        let running = self.running();
+        let is_same = running.is_some_and(|(at, running)| at.id == server.id && running == id);
+        is_same.then_some(leave)
     }
 }
 
@@ -83,8 +99,9 @@ impl Registry {
         };
         let entry = Entry {
             id,
-            user: Mutex::default(),
+            identity: Mutex::default(),
             running: Mutex::default(),
+            stopping: Waited::default(),
             on_master: AtomicU32::new(0),
             signals: Signals::default(),
             interrupted: Notify::new(),
@@ -137,18 +154,85 @@ impl Registry {
         lock(&self.entries).remove(&id);
     }
 
+    /// Lets a session in as this account, unless so many others are of it already; 0: however many. The master does not count those
+    /// that have no connection to it.
+    pub fn let_in(&self, entry: &Entry, identity: Identity, most: usize) -> Result<(), SqlError> {
+        let entries = lock(&self.entries);
+        let is_same = |e: &&Arc<Entry>| {
+            let other = lock(&e.identity);
+            e.id != entry.id
+                && other
+                    .as_ref()
+                    .is_some_and(|o| o.account == identity.account)
+        };
+        if most > 0 && entries.values().filter(is_same).count() >= most {
+            return Err(SqlError::too_many_connections_of(&identity.user, most));
+        }
+        *lock(&entry.identity) = Some(identity);
+        Ok(())
+    }
+
     pub fn find(&self, id: u32) -> Option<Arc<Entry>> {
         lock(&self.entries).get(&id).cloned()
     }
 
-    /// The session of this user whose connection to the master has this id.
-    pub fn find_on_master(&self, id: u32, user: &str) -> Option<Arc<Entry>> {
+    /// The session whose connection to the master has this id.
+    pub fn find_on_master(&self, id: u32) -> Option<Arc<Entry>> {
         let entries = lock(&self.entries);
-        let is_it = |e: &&Arc<Entry>| e.on_master.load(Ordering::Relaxed) == id && e.user() == user;
+        let is_it = |e: &&Arc<Entry>| e.on_master.load(Ordering::Relaxed) == id;
         entries.values().filter(|_| id != 0).find(is_it).cloned()
     }
 
     pub fn count(&self) -> usize {
         lock(&self.entries).len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::shared;
+    use tokio::task::yield_now;
+
+    #[tokio::test]
+    async fn a_kill_of_a_statement_that_has_just_ended_hits_no_other_session() {
+        let shared = shared(&[]);
+        let entry = shared.registry.add();
+        let server = &shared.gate.servers.master;
+        entry.set_running(Some((server.clone(), 7)));
+        let leave = entry.still_running(server, 7).await.unwrap();
+        let ending = entry.clone();
+        let ended = tokio::spawn(async move { ending.statement_ended().await });
+        yield_now().await;
+        assert!(!ended.is_finished(), "its connection would be another's");
+        drop(leave);
+        ended.await.unwrap();
+        assert!(entry.still_running(server, 7).await.is_none());
+        entry.set_running(Some((server.clone(), 8)));
+        assert!(entry.still_running(server, 7).await.is_none());
+    }
+
+    #[tokio::test]
+    async fn an_account_has_no_more_sessions_than_it_may_however_they_logged_in() {
+        let shared = shared(&[]);
+        let registry = &shared.registry;
+        let identity = |account: &str| Identity {
+            user: "app".to_owned(),
+            account: account.into(),
+            password: Arc::default(),
+            capabilities: 0,
+            charset: 255,
+            secure: false,
+        };
+        let let_in = |entry: &Entry, most| registry.let_in(entry, identity("app@%"), most);
+        let sessions = [registry.add(), registry.add(), registry.add()];
+        assert!(let_in(&sessions[0], 2).is_ok() && let_in(&sessions[1], 2).is_ok());
+        assert_eq!(let_in(&sessions[2], 2).unwrap_err().code, 1226);
+        assert!(let_in(&sessions[1], 2).is_ok(), "it is one of the two");
+        let other = registry.let_in(&sessions[2], identity("app@here"), 1);
+        assert!(other.is_ok());
+        registry.remove(sessions[0].id);
+        assert!(let_in(&sessions[2], 2).is_ok());
+        assert!(let_in(&registry.add(), 0).is_ok());
     }
 }

@@ -26,21 +26,33 @@ pub enum KeyError {
     Certificate(#[from] rcgen::Error),
     #[error("certificate and key: {0}")]
     Tls(#[from] rustls::Error),
-    #[error("making an RSA key failed")]
+    #[error("no RSA key of 2048 bits or more could be made or read")]
     Rsa,
 }
 
 /// The RSA key of the full exchange without TLS.
 pub struct ExchangeKey {
     private: OaepPrivateDecryptingKey,
-    pub public_pem: Vec<u8>,
+    pub public_pem: Arc<[u8]>,
 }
 
 impl ExchangeKey {
+    /// Clients that pin a key need one that stays: from a file, PKCS#8 in PEM.
+    pub fn read(file: &Path) -> Result<Self, KeyError> {
+        let named = |error| KeyError::File(file.display().to_string(), error);
+        let der = PrivatePkcs8KeyDer::from_pem_file(file).map_err(named)?;
+        let key = PrivateDecryptingKey::from_pkcs8(der.secret_pkcs8_der());
+        Self::of(key.map_err(|_| KeyError::Rsa)?)
+    }
+
     pub fn generate() -> Result<Self, KeyError> {
-        let key = PrivateDecryptingKey::generate(KeySize::Rsa2048).map_err(|_| KeyError::Rsa)?;
+        let key = PrivateDecryptingKey::generate(KeySize::Rsa2048);
+        Self::of(key.map_err(|_| KeyError::Rsa)?)
+    }
+
+    fn of(key: PrivateDecryptingKey) -> Result<Self, KeyError> {
         let der: PublicKeyX509Der<'_> = key.public_key().as_der().map_err(|_| KeyError::Rsa)?;
-        let public_pem = pem(der.as_ref());
+        let public_pem = pem(der.as_ref()).into();
         let private = OaepPrivateDecryptingKey::new(key).map_err(|_| KeyError::Rsa)?;
         Ok(Self {
             private,
@@ -183,6 +195,21 @@ mod tests {
         let sent = encrypt_for(&key.public_pem, b"secret\0").unwrap();
         assert_eq!(key.decrypt(&sent).unwrap().as_slice(), b"secret\0");
         assert!(key.decrypt(b"garbage").is_none());
+    }
+
+    #[test]
+    fn a_key_that_clients_pin_is_read_from_a_file_that_has_one() {
+        let file = std::env::temp_dir().join(format!("gtid-gate-rsa-{}", std::process::id()));
+        let key = PrivateDecryptingKey::generate(KeySize::Rsa2048).unwrap();
+        let der: aws_lc_rs::encoding::Pkcs8V1Der<'_> = key.as_der().unwrap();
+        let text = String::from_utf8(pem(der.as_ref())).unwrap();
+        std::fs::write(&file, text.replace("PUBLIC", "PRIVATE")).unwrap();
+        let read = ExchangeKey::read(&file).unwrap();
+        let own = ExchangeKey::of(key).unwrap();
+        assert_eq!(read.public_pem, own.public_pem);
+        std::fs::write(&file, "no key").unwrap();
+        assert!(ExchangeKey::read(&file).is_err());
+        std::fs::remove_file(file).unwrap();
     }
 
     #[test]

@@ -5,9 +5,9 @@
 //! - GET /metrics  Prometheus text
 //! - GET /servers  JSON list: name, role, address, state (up, draining, down), incarnation, gtid_set, load, queued, heavy, open, sessions, limits, classes, lag, reads
 //! - GET /classes  JSON list of shapes of queries: shape, class, count, p50_ms, p95_ms (on satellites), reads (by server), text without values;
-//!   for whom changes are
+//!   with the token, or from this host
 //! - GET /machine  JSON that the layout wrote: servers, nodes, caches, cores; 404 if there is none
-//! - GET /statements  JSON of the statements that took most in all, `?all`: of all that are known: see `statements`; for whom changes are
+//! - GET /statements  JSON of the statements that took most in all, `?all`: of all that are known: see `statements`; with the token, or from this host
 //! - POST /servers                {"address":"host:port"}: a satellite more
 //! - POST /servers/NAME/drain     nothing new for it; what is open there may end
 //! - POST /servers/NAME/undrain   as before
@@ -16,7 +16,8 @@
 //! - DELETE /servers/NAME         forgets a satellite that is down, or drained and no longer used
 //!
 //! A change that will not survive a restart although GATE_STATE is set says so in `warning`.
-//! Who changes something must come from this host or bring the token (`Authorization: Bearer …`), and be no web page.
+//! Who changes something must bring the token (`Authorization: Bearer …`), and be no web page; who asks for texts of statements, too,
+//! or come from this host.
 //! Must never: let anybody else change anything.
 
 use crate::backend::{Row, Server};
@@ -26,18 +27,19 @@ use crate::ops::config::MOST;
 use crate::ops::feed::Feed;
 use crate::ops::fleet::{Fleet, Kept};
 use crate::ops::fleet_state::LimitChange;
+use crate::ops::http::{self, answer, complaint};
 use crate::ops::look::Look;
 use crate::ops::look::facts::read_at_most;
 use crate::ops::page;
 use crate::ops::readings;
 use crate::protocol::auth;
 use crate::views::{MOST_STATEMENTS, describe, list_statements};
+use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{ConnectInfo, Path, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
-use axum::{Router, serve};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -53,6 +55,7 @@ const MOST_OF_MACHINE: u64 = 1 << 20;
 
 /// Serves until the gate ends.
 pub async fn run(listener: TcpListener, fleet: Arc<Fleet>) -> std::io::Result<()> {
+    let shared = fleet.shared.clone();
     let router = Router::new()
         .route("/live", get(|| async { "live\n" }))
         .route("/ready", get(ready))
@@ -70,8 +73,7 @@ pub async fn run(listener: TcpListener, fleet: Arc<Fleet>) -> std::io::Result<()
             let mut look = Look::begin(fleet.clone());
             move || look.snapshot().to_string()
         })));
-    let service = router.into_make_service_with_connect_info::<SocketAddr>();
-    serve(listener, service).await
+    http::serve(listener, router, &shared.config.http_hosts).await
 }
 
 async fn ready(State(fleet): State<Arc<Fleet>>) -> (StatusCode, &'static str) {
@@ -117,7 +119,7 @@ async fn servers(State(fleet): State<Arc<Fleet>>) -> Response {
 
 /// Texts of queries tell what an application does.
 async fn classes(State(fleet): State<Arc<Fleet>>, caller: Caller) -> Response {
-    if let Some(refusal) = refusal(&fleet.shared, &caller) {
+    if let Some(refusal) = refusal_of_texts(&fleet.shared, &caller) {
         return refusal;
     }
     let rows = fleet.shared.gate.shapes.rows(MOST_SHAPES);
@@ -135,7 +137,7 @@ async fn statements(
         Some("all") => usize::MAX,
         _ => MOST_STATEMENTS,
     };
-    match refusal(&fleet.shared, &caller) {
+    match refusal_of_texts(&fleet.shared, &caller) {
         Some(refusal) => refusal,
         None => answer(StatusCode::OK, &list_statements(&fleet.shared, most)),
     }
@@ -287,17 +289,14 @@ fn warning(reason: &str) -> String {
     format!("this holds, but will not survive a restart of the gate: {reason}")
 }
 
-/// Nothing if the caller may change something, and see what queries are run.
-fn refusal(shared: &Shared, (ConnectInfo(peer), headers): &Caller) -> Option<Response> {
+/// Nothing if the caller may change something: who merely runs something on this host may not.
+fn refusal(shared: &Shared, (_, headers): &Caller) -> Option<Response> {
     if headers.contains_key(header::ORIGIN) {
         let text = "this is not for web pages";
         return Some(complaint(StatusCode::FORBIDDEN, text));
     }
-    if peer.ip().to_canonical().is_loopback() {
-        return None;
-    }
     let Some(token) = &shared.config.admin_token else {
-        let text = "this is for the gate's own host only: no GATE_ADMIN_TOKEN is set";
+        let text = "this needs a token: no GATE_ADMIN_TOKEN is set";
         return Some(complaint(StatusCode::FORBIDDEN, text));
     };
     let given = headers.get(header::AUTHORIZATION).map(|v| v.as_bytes());
@@ -311,6 +310,16 @@ fn refusal(shared: &Shared, (ConnectInfo(peer), headers): &Caller) -> Option<Res
     }
 }
 
+/// Nothing if the caller may see what queries are run.
+fn refusal_of_texts(shared: &Shared, caller: &Caller) -> Option<Response> {
+    let (ConnectInfo(peer), headers) = caller;
+    let is_local = peer.ip().to_canonical().is_loopback();
+    match is_local && !headers.contains_key(header::ORIGIN) {
+        true => None,
+        false => refusal(shared, caller),
+    }
+}
+
 fn refused(error: &FleetError) -> Response {
     let status = match error {
         FleetError::Unknown(_) => StatusCode::NOT_FOUND,
@@ -318,15 +327,6 @@ fn refused(error: &FleetError) -> Response {
         FleetError::Known(_) | FleetError::InUse { .. } => StatusCode::CONFLICT,
     };
     complaint(status, &error.to_string())
-}
-
-fn complaint(status: StatusCode, text: &str) -> Response {
-    answer(status, &json!({ "error": text }))
-}
-
-fn answer(status: StatusCode, value: &Value) -> Response {
-    let text = serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
-    (status, [(header::CONTENT_TYPE, "application/json")], text).into_response()
 }
 
 #[cfg(test)]

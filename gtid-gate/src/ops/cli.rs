@@ -1,6 +1,6 @@
 //! The commands of an operator on the gate's own host: they ask the HTTP side of the running gate.
 //!
-//! In: the command line. Out: its answer on stdout, an exit status: 0 done, 1 refused or no answer, 64 usage.
+//! In: the command line, and the token in GATE_ADMIN_TOKEN(_FILE), as the gate itself has it. Out: its answer on stdout, an exit status: 0 done, 1 refused or no answer, 64 usage.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -26,6 +26,8 @@ const WITHIN: Duration = Duration::from_secs(3);
 
 /// Runs one command; nothing if it is none.
 pub fn run(arguments: &[&str]) -> Option<ExitCode> {
+    let token = token(&|name| std::env::var(name).ok());
+    let request = |method, path: &str, body| request(method, path, token.as_deref(), body);
     let request = match arguments {
         ["health"] => request("GET", "/ready", ""),
         ["servers"] => request("GET", "/servers", ""),
@@ -128,11 +130,21 @@ fn limits_of(words: &[&str]) -> Option<String> {
     (!limits.is_empty()).then(|| serde_json::Value::Object(limits).to_string())
 }
 
-fn request(method: &str, path: &str, body: &str) -> String {
+fn request(method: &str, path: &str, token: Option<&str>, body: &str) -> String {
     let length = body.len();
+    let token = token.map_or(String::new(), |t| format!("Authorization: Bearer {t}\r\n"));
     format!(
-        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{token}Content-Length: {length}\r\n\r\n{body}"
     )
+}
+
+/// Nothing where there is none: the gate says what it is needed for.
+fn token(get: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let file = || std::fs::read_to_string(get("GATE_ADMIN_TOKEN_FILE")?).ok();
+    let given = get("GATE_ADMIN_TOKEN").filter(|token| !token.is_empty());
+    let token = given.or_else(file)?;
+    let token = token.trim_end_matches(['\r', '\n']);
+    (!token.contains(char::is_control)).then(|| token.to_owned())
 }
 
 /// A name as part of a path.
@@ -172,6 +184,18 @@ mod tests {
         let answer = "HTTP/1.1 409 Conflict\r\nA: b\r\n\r\nin use\n";
         assert_eq!(parse(answer), Some((409, "in use\n".to_owned())));
         assert_eq!(parse("garbage"), None);
+    }
+
+    #[test]
+    fn the_token_of_the_gate_is_sent_and_nothing_else_with_it() {
+        let set = |token: &'static str| {
+            move |name: &str| (name == "GATE_ADMIN_TOKEN").then(|| token.to_owned())
+        };
+        let token = token(&set("a b\n"));
+        let sent = request("GET", "/", token.as_deref(), "");
+        assert!(sent.contains("\r\nAuthorization: Bearer a b\r\n"), "{sent}");
+        assert_eq!(super::token(&set("a\r\nHost: b")), None);
+        assert!(!request("GET", "/", None, "").contains("Authorization"));
     }
 
     #[test]

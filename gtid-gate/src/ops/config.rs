@@ -26,6 +26,8 @@ pub use values::{Address, BackOff, Limits, MOST, RunningLimit};
 pub struct Config {
     pub listen: SocketAddr,
     pub status_listen: SocketAddr,
+    /// Names under which callers know `status_listen`, besides localhost.
+    pub http_hosts: Vec<String>,
     pub master: Address,
     /// Those that the settings declare.
     pub satellites: Vec<Address>,
@@ -68,7 +70,7 @@ pub struct Config {
     pub fallback_limit: usize,
     pub fallback_queue: Duration,
     pub password_ttl: Duration,
-    /// What proves that somebody from another host may change the list of servers.
+    /// What proves that somebody may change the list of servers.
     pub admin_token: Option<Renewable>,
     pub max_packet: usize,
     /// What one connection, and all together, may have the gate hold, in bytes.
@@ -87,6 +89,8 @@ pub struct Config {
     pub drain: Duration,
     pub workers: usize,
     pub tls_files: Option<(PathBuf, PathBuf)>,
+    /// The key under which clients without TLS send their password.
+    pub rsa_key: Option<PathBuf>,
     pub log: String,
     /// For tests only: the promise that this gate does not keep.
     pub broken: Option<Broken>,
@@ -114,6 +118,7 @@ impl Config {
         let config = Self {
             listen: s.listen("GATE_LISTEN", "0.0.0.0:6034"),
             status_listen: s.listen("GATE_STATUS_LISTEN", "0.0.0.0:8080"),
+            http_hosts: s.names("GATE_HTTP_HOSTS"),
             proxy_listen: s.listen("GATE_PROXY_LISTEN", "0.0.0.0:6035"),
             proxy_socket: s.given("GATE_PROXY_SOCKET").map(PathBuf::from),
             handover: s.given("GATE_HANDOVER").map(PathBuf::from),
@@ -165,6 +170,7 @@ impl Config {
             drain: s.millis("GATE_DRAIN_MS", 5000, 0),
             workers: s.number("GATE_WORKERS", default_workers(), 1, 1024),
             tls_files: s.tls_files(),
+            rsa_key: s.given("GATE_RSA_KEY_FILE").map(PathBuf::from),
             log: s.text("GATE_LOG", "info"),
             broken: s.broken("GATE_TEST_BREAK"),
         };

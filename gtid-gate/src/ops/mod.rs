@@ -9,6 +9,7 @@ mod feed;
 pub mod fleet;
 pub mod fleet_state;
 pub mod hangup;
+mod http;
 mod look;
 pub mod metrics;
 mod page;

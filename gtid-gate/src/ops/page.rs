@@ -1,7 +1,7 @@
 //! The status page: a page, a script and a style that are part of the program, and the events that the script shows.
 //! - GET /          the page
 //! - GET /page.js, /page.css
-//! - GET /events    server-sent events: a snapshot a second (see `look`), as JSON; 503 while too many watch
+//! - GET /events    server-sent events: a snapshot a second (see `look`), as JSON
 //!
 //! In: a feed of snapshots. Out: responses. Must never: let the page run or load anything that is not from here, or give a web page
 //! of another site the events.
@@ -98,16 +98,13 @@ async fn events(State(feed): State<Arc<Feed>>, asked: HeaderMap) -> Response {
         )
             .into_response();
     }
-    let Some(stream) = feed.watch() else {
-        return (StatusCode::SERVICE_UNAVAILABLE, GUARDED, "too many watch\n").into_response();
-    };
     let kind = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),
         // Or nginx would keep them back.
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
-    (GUARDED, kind, Body::from_stream(stream)).into_response()
+    (GUARDED, kind, Body::from_stream(feed.watch())).into_response()
 }
 
 fn is_of_another_site(asked: &HeaderMap) -> bool {

@@ -178,7 +178,11 @@ pub(crate) fn assemble(
     let files = config.tls_files.as_ref();
     let (tls, expires) =
         acceptor(files.map(|(certificate, key)| (certificate.as_path(), key.as_path())))?;
-    let exchange_key = Arc::new(ExchangeKey::generate()?);
+    let exchange_key = match &config.rsa_key {
+        Some(file) => ExchangeKey::read(file)?,
+        None => ExchangeKey::generate()?,
+    };
+    let exchange_key = Arc::new(exchange_key);
     let metrics = Arc::new(Metrics::new()?);
     metrics.password_read.set(config.password.read_at());
     if let Some(expires) = expires {

@@ -20,6 +20,8 @@ pub const PS_MULTI_RESULTS: u32 = 1 << 18;
 pub const PLUGIN_AUTH: u32 = 1 << 19;
 pub const CONNECT_ATTRS: u32 = 1 << 20;
 pub const PLUGIN_AUTH_LENENC: u32 = 1 << 21;
+/// Of an account whose password has expired, the client can set a new one.
+pub const EXPIRED_PASSWORDS: u32 = 1 << 22;
 pub const SESSION_TRACK: u32 = 1 << 23;
 pub const DEPRECATE_EOF: u32 = 1 << 24;
 pub const QUERY_ATTRIBUTES: u32 = 1 << 27;
@@ -38,6 +40,7 @@ const RELAYED: u32 = LONG_PASSWORD
     | MULTI_STATEMENTS
     | MULTI_RESULTS
     | PS_MULTI_RESULTS
+    | EXPIRED_PASSWORDS
     | SESSION_TRACK
     | DEPRECATE_EOF
     | QUERY_ATTRIBUTES;

@@ -36,6 +36,15 @@ impl Encoding {
         }
     }
 
+    /// Whether such names mean the same in UTF-8.
+    pub fn agrees_on(self, name: &[u8]) -> bool {
+        match self {
+            Self::Utf8 => true,
+            Self::Ascii => name.is_ascii(),
+            Self::Unreadable => name.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_'),
+        }
+    }
+
     pub fn text(self, sql: &[u8]) -> Option<&str> {
         let readable = match self {
             Self::Utf8 => true,

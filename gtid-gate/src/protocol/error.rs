@@ -15,6 +15,8 @@ pub struct SqlError {
     pub message: String,
 }
 
+const UNKNOWN_THREAD: u16 = 1094;
+
 impl SqlError {
     pub fn new(code: u16, state: &str, message: impl Into<String>) -> Self {
         let (state, message) = (state.to_owned(), message.into());
@@ -49,6 +51,24 @@ impl SqlError {
 
     pub fn too_many_connections() -> Self {
         Self::new(1040, "08004", "Too many connections")
+    }
+
+    /// As MySQL has it for an account's own limit.
+    pub fn too_many_connections_of(user: &str, most: usize) -> Self {
+        let text = format!(
+            "User '{user}' has exceeded the 'max_user_connections' resource (current value: {most})"
+        );
+        Self::new(1226, "42000", text)
+    }
+
+    pub fn unknown_thread_id(id: u32) -> Self {
+        Self::new(UNKNOWN_THREAD, "HY000", format!("Unknown thread id: {id}"))
+    }
+
+    /// Of this error, the id: the last thing in its message, whatever the language.
+    pub fn unknown_thread(&self) -> Option<u32> {
+        let id = self.message.rsplit(|c: char| !c.is_ascii_digit()).next();
+        id.filter(|_| self.code == UNKNOWN_THREAD)?.parse().ok()
     }
 
     pub fn handshake() -> Self {

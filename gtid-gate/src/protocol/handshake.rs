@@ -85,10 +85,11 @@ pub struct Login {
     pub capabilities: u32,
     pub max_packet: u32,
     pub charset: u8,
-    pub user: String,
+    /// In the client's character set, as is the database.
+    pub user: Vec<u8>,
     /// A proof, or with some plugins the password itself.
     pub auth: Password,
-    pub database: Option<String>,
+    pub database: Option<Vec<u8>>,
     pub plugin: Option<String>,
     /// What the client says about itself (program, version, …), as it was packed.
     pub attributes: Vec<u8>,
@@ -114,13 +115,13 @@ impl FirstAnswer {
         if r.is_empty() && capabilities & cap::SSL != 0 {
             return Ok(Self::Tls);
         }
-        let user = text(r.zero_terminated())?;
+        let user = r.zero_terminated().to_vec();
         let auth = auth_data(&mut r, capabilities)?;
         let with = |flag: u32| capabilities & flag != 0;
         let database = if with(cap::CONNECT_WITH_DB) {
-            text(r.zero_terminated())?
+            r.zero_terminated().to_vec()
         } else {
-            String::new()
+            Vec::new()
         };
         let plugin = if with(cap::PLUGIN_AUTH) {
             Some(text(r.zero_terminated())?)
@@ -172,11 +173,11 @@ pub fn tls_request(capabilities: u32, max_packet: u32, charset: u8) -> Vec<u8> {
 impl Login {
     pub fn encode(&self) -> Vec<u8> {
         let mut out = tls_request(self.capabilities, self.max_packet, self.charset);
-        out.extend_from_slice(self.user.as_bytes());
+        out.extend_from_slice(&self.user);
         out.push(0);
         wire::put_lenenc_bytes(&mut out, &self.auth);
         if let Some(database) = &self.database {
-            out.extend_from_slice(database.as_bytes());
+            out.extend_from_slice(database);
             out.push(0);
         }
         if let Some(plugin) = &self.plugin {
@@ -193,8 +194,9 @@ impl Login {
 /// COM_CHANGE_USER's content, after the command byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeUser {
-    pub user: String,
-    pub database: Option<String>,
+    /// In this character set, else the session's, as is the database.
+    pub user: Vec<u8>,
+    pub database: Option<Vec<u8>>,
     /// A collation's number, which a login has one byte for.
     pub charset: Option<u16>,
     pub attributes: Option<Vec<u8>>,
@@ -203,10 +205,10 @@ pub struct ChangeUser {
 impl ChangeUser {
     pub fn parse(payload: &[u8]) -> Result<Self, PacketError> {
         let mut r = Reader::new(payload);
-        let user = text(r.zero_terminated())?;
+        let user = r.zero_terminated().to_vec();
         let length = usize::from(r.u8()?);
         r.bytes(length)?;
-        let database = Some(text(r.zero_terminated())?).filter(|d| !d.is_empty());
+        let database = Some(r.zero_terminated().to_vec()).filter(|d| !d.is_empty());
         let charset = r.u16().ok();
         r.zero_terminated();
         let attributes = r.lenenc_bytes().ok().map(<[u8]>::to_vec);
@@ -277,15 +279,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_login_comes_back(user in "[a-z]{0,20}", auth: Vec<u8>, db in "[a-z]{1,9}", attributes: Vec<u8>) {
+        fn a_login_comes_back(user in "[a-zé]{0,20}", auth: Vec<u8>, db in "[a-z]{1,9}", attributes: Vec<u8>) {
             let login = Login {
                 capabilities: cap::REQUIRED | cap::PLUGIN_AUTH_LENENC | cap::PLUGIN_AUTH | cap::CONNECT_WITH_DB
                     | cap::CONNECT_ATTRS,
                 max_packet: 1 << 24,
                 charset: 45,
-                user,
+                user: user.into(),
                 auth: auth.into(),
-                database: Some(db),
+                database: Some(db.into()),
                 plugin: Some(CACHING_SHA2.into()),
                 attributes,
             };

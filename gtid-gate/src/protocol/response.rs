@@ -61,6 +61,14 @@ pub enum First {
     Other,
 }
 
+/// The response ended with the error that there is no such connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnknownThread {
+    pub id: u32,
+    /// The bytes of its packet, if an OK packet fits in its place: then it was not passed.
+    pub kept_back: usize,
+}
+
 pub struct Response {
     shape: Shape,
     phase: Phase,
@@ -76,6 +84,11 @@ pub struct Response {
     pub status: Option<u16>,
     /// The error that ended the response.
     pub error: Option<u16>,
+    /// A connection that the server does not know, with this or a higher id, may be the gate's own.
+    pub own_ids_from: u32,
+    pub unknown_thread: Option<UnknownThread>,
+    /// Results that came whole, with more to come.
+    pub results: usize,
     pub prepared: Option<Prepared>,
     /// Warnings that the last result came with.
     pub warnings: u16,
@@ -112,6 +125,9 @@ impl Response {
             extra_status: 0,
             status: None,
             error: None,
+            own_ids_from: u32::MAX,
+            unknown_thread: None,
+            results: 0,
             prepared: None,
             warnings: 0,
             inserted: false,
@@ -175,9 +191,15 @@ impl Response {
                     self.passing = size;
                     at += HEADER;
                 }
+                None if self.keeps_back() => return (at, Step::Done),
                 None => return (at, Step::More),
             }
         }
+    }
+
+    fn keeps_back(&self) -> bool {
+        self.unknown_thread
+            .is_some_and(|unknown| unknown.kept_back > 0)
     }
 
     /// Looks at the packet there; returns its payload's size, or nothing if more of it is needed.
@@ -197,6 +219,12 @@ impl Response {
             let phase = self.phase;
             self.reports = false;
             self.look(payload);
+            if phase == Phase::First
+                && let Some(unknown) = &mut self.unknown_thread
+            {
+                unknown.kept_back = HEADER + size;
+                return None;
+            }
             if let Some(plain) = self.tracked(phase, payload) {
                 replace(all, at, size, &plain);
                 return Some(plain.len());
@@ -286,7 +314,13 @@ impl Response {
     }
 
     fn failed(&mut self, payload: &[u8]) -> Phase {
-        self.error = Some(wire::parse_err(payload).code);
+        let error = wire::parse_err(payload);
+        self.error = Some(error.code);
+        let id = error.unknown_thread();
+        self.unknown_thread = id.filter(|id| *id >= self.own_ids_from).map(|id| {
+            let kept_back = 0;
+            UnknownThread { id, kept_back }
+        });
         self.warnings = 1;
         Phase::Done
     }
@@ -314,6 +348,7 @@ impl Response {
         self.inserted |= !is_eof && wire::ok_insert_id(payload).is_ok_and(|id| id != 0);
         let status = offset.map_or(0, |o| self.status_at(payload, o));
         if status & STATUS_MORE_RESULTS != 0 {
+            self.results += 1;
             Phase::First
         } else {
             Phase::Done

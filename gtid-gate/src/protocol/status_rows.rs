@@ -1,16 +1,20 @@
-//! The rows of SHOW STATUS, with what they tell about the client's own connection.
+//! The rows of SHOW STATUS and of the tables of status variables, with what they tell about the client's own connection.
 //!
 //! In: the packets of a result. Out: the rows that have to be replaced. Must never: change a row of another statement's result.
 
-use crate::protocol::tls_status::SslStatus;
+use crate::protocol::tls_status::OwnStatus;
 use crate::protocol::wire::{Reader, put_lenenc_bytes};
 
-const COLUMNS: [&[u8]; 2] = [b"Variable_name", b"Value"];
+/// Of SHOW STATUS, and of the tables.
+const COLUMNS: [[&str; 2]; 2] = [
+    ["variable_name", "value"],
+    ["variable_name", "variable_value"],
+];
 /// What a row in the binary protocol begins with if no value is NULL.
 const BINARY: [u8; 2] = [0, 0];
 
 pub struct StatusRows {
-    status: SslStatus,
+    status: OwnStatus,
     binary: bool,
     columns_seen: usize,
     /// The result, as far as it is known, is one of SHOW STATUS.
@@ -18,7 +22,7 @@ pub struct StatusRows {
 }
 
 impl StatusRows {
-    pub fn new(status: SslStatus, binary: bool) -> Self {
+    pub fn new(status: OwnStatus, binary: bool) -> Self {
         Self {
             status,
             binary,
@@ -28,7 +32,7 @@ impl StatusRows {
     }
 
     /// Rows that a cursor of SHOW STATUS gives: no definitions come before them.
-    pub fn fetched(status: SslStatus) -> Self {
+    pub fn fetched(status: OwnStatus) -> Self {
         Self {
             fits: true,
             ..Self::new(status, true)
@@ -37,7 +41,7 @@ impl StatusRows {
 
     pub fn begin(&mut self, columns: u64) {
         self.columns_seen = 0;
-        self.fits = columns == COLUMNS.len() as u64;
+        self.fits = columns == COLUMNS[0].len() as u64;
     }
 
     pub fn fits(&self) -> bool {
@@ -45,8 +49,12 @@ impl StatusRows {
     }
 
     pub fn column(&mut self, definition: &[u8]) {
-        let expected = COLUMNS.get(self.columns_seen).copied();
-        self.fits &= expected.is_some() && column_name(definition) == expected;
+        let name = column_name(definition).unwrap_or_default();
+        let is_it = |names: &[&str; 2]| {
+            let expected = names.get(self.columns_seen);
+            expected.is_some_and(|n| n.as_bytes().eq_ignore_ascii_case(name))
+        };
+        self.fits &= COLUMNS.iter().any(is_it);
         self.columns_seen += 1;
     }
 
@@ -59,7 +67,7 @@ impl StatusRows {
         reader.lenenc_bytes().ok().filter(|_| reader.is_empty())?;
         let mut row = head.to_vec();
         put_lenenc_bytes(&mut row, name);
-        put_lenenc_bytes(&mut row, value.as_bytes());
+        put_lenenc_bytes(&mut row, value);
         Some(row)
     }
 }
@@ -78,6 +86,7 @@ mod tests {
     use super::*;
     use crate::protocol::response::tests::{end, eof, follow, framed};
     use crate::protocol::response::{Response, Shape, Step};
+    use crate::protocol::tls_status::SslStatus;
     use crate::protocol::wire::STATUS_MORE_RESULTS;
     use proptest::prelude::*;
 
@@ -132,7 +141,7 @@ mod tests {
                 deprecate_eof,
                 status,
             );
-            let rows = StatusRows::new(SslStatus::TEST, binary);
+            let rows = StatusRows::new(OwnStatus::test(SslStatus::TEST), binary);
             let several = |cipher| [told(cipher, 2 | STATUS_MORE_RESULTS), told(cipher, 2)].concat();
             prop_assert_eq!(
                 passed(rows, deprecate_eof, &several(""), piece),
@@ -142,12 +151,23 @@ mod tests {
     }
 
     #[test]
+    fn a_client_that_pins_the_key_is_told_the_gates() {
+        let told = |key| {
+            let rows = [["Caching_sha2_password_rsa_public_key", key]];
+            result(["variable_name", "VARIABLE_VALUE"], &[], &rows, true, 2)
+        };
+        let rows = StatusRows::new(OwnStatus::test(SslStatus::TEST), false);
+        let passed = passed(rows, true, &told("the master's"), 1000);
+        assert_eq!(passed, framed(&told("a key\n")).to_vec());
+    }
+
+    #[test]
     fn without_tls_the_servers_cipher_is_not_told() {
         let told = |cipher| {
             let rows = [["Ssl_cipher", cipher]];
             result(["Variable_name", "Value"], &[], &rows, true, 2)
         };
-        let rows = StatusRows::new(SslStatus::default(), false);
+        let rows = StatusRows::new(OwnStatus::test(SslStatus::default()), false);
         let passed = passed(rows, true, &told(CIPHER), 1000);
         assert_eq!(passed, framed(&told("")).to_vec());
     }
@@ -155,12 +175,12 @@ mod tests {
     #[test]
     fn rows_of_other_columns_and_other_shapes_stay_as_they_are() {
         let same = |packets: &[Vec<u8>]| {
-            let rows = StatusRows::new(SslStatus::TEST, false);
+            let rows = StatusRows::new(OwnStatus::test(SslStatus::TEST), false);
             assert_eq!(passed(rows, true, packets, 7), framed(packets).to_vec());
         };
         let rows = [["Ssl_cipher", ""]];
         same(&result(["name", "Value"], &[], &rows, true, 2));
-        same(&result(["Variable_name", "value"], &[], &rows, true, 2));
+        same(&result(["Value", "Variable_name"], &[], &rows, true, 2));
         let long = ["Ssl_cipher", &"x".repeat(70_000)];
         same(&result(["Variable_name", "Value"], &[], &[long], true, 2));
         let mut three = result(["Variable_name", "Value"], &[], &[], true, 2);
@@ -174,7 +194,9 @@ mod tests {
     fn rows_that_a_cursor_gives_are_replaced_too() {
         let told = |cipher| vec![strings(&BINARY, &["Ssl_cipher", cipher]), end(2)];
         let mut response = Response::new(Shape::Rows, true, 1);
-        response.status_rows = Some(Box::new(StatusRows::fetched(SslStatus::TEST)));
+        response.status_rows = Some(Box::new(StatusRows::fetched(OwnStatus::test(
+            SslStatus::TEST,
+        ))));
         let (passed, _, step) = follow(&mut response, &framed(&told("")), 5);
         assert_eq!((passed, step), (framed(&told(CIPHER)).to_vec(), Step::Done));
     }

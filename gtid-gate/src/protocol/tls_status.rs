@@ -1,21 +1,14 @@
-//! What MySQL's status variables tell a client about the TLS of its own connection: `Ssl_cipher`, `Ssl_version` and the like.
+//! MySQL's status variables about the client's own connection: its TLS (`Ssl_cipher`, `Ssl_version` and the like), and the key under
+//! which it sends its password.
 //!
-//! In: the client's TLS connection, or none. Out: the variables' values, and an SQL expression for them. Servers would tell
-//! of the gate's connection to them. Must never: touch a variable about the server (`Ssl_accepts`, `Ssl_ctx_…`).
+//! In: the client's TLS connection, or none; the gate's key. Out: the variables' values. Servers have those of the gate's connection to
+//! them, and of their own key. Must never: touch a variable about the server (`Ssl_accepts`, `Ssl_ctx_…`).
 
 use rustls::{CipherSuite, HandshakeKind, ProtocolVersion, ServerConnection};
-use std::fmt::Write;
+use std::sync::Arc;
 
-/// The variables about a connection, spelled as MySQL shows them.
-const NAMES: [&str; 7] = [
-    "Ssl_cipher",
-    "Ssl_cipher_list",
-    "Ssl_default_timeout",
-    "Ssl_sessions_reused",
-    "Ssl_verify_depth",
-    "Ssl_verify_mode",
-    "Ssl_version",
-];
+/// What clients compare or pin, as MySQL's two plugins call it.
+const PUBLIC_KEYS: [&str; 2] = ["Caching_sha2_password_rsa_public_key", "Rsa_public_key"];
 
 /// What the gate offers to clients (rustls' default), in its order.
 const CIPHER_LIST: &str = "TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256:\
@@ -24,6 +17,22 @@ const CIPHER_LIST: &str = "TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256:TLS_CHA
 
 /// Of rustls' sessions, in seconds.
 const SESSION_LIFETIME: &str = "86400";
+
+pub struct OwnStatus {
+    pub ssl: SslStatus,
+    /// PEM.
+    pub public_key: Arc<[u8]>,
+}
+
+impl OwnStatus {
+    /// None if it is not about the connection.
+    pub fn value(&self, name: &str) -> Option<&[u8]> {
+        match PUBLIC_KEYS.contains(&name) {
+            true => Some(&self.public_key),
+            false => self.ssl.value(name).map(str::as_bytes),
+        }
+    }
+}
 
 /// Of one client's connection; the default is one without TLS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,16 +69,6 @@ impl SslStatus {
             _ => return None,
         })
     }
-
-    /// The value of the variable whose name is in one column, else what is in the other.
-    pub fn expression(&self, name: &str, value: &str) -> String {
-        let mut sql = format!("CASE {name}");
-        for (variable, own) in NAMES.iter().filter_map(|n| Some((n, self.value(n)?))) {
-            let _ = write!(sql, " WHEN '{variable}' THEN '{own}'");
-        }
-        let _ = write!(sql, " ELSE {value} END");
-        sql
-    }
 }
 
 fn mysql_name(version: ProtocolVersion) -> &'static str {
@@ -99,6 +98,14 @@ fn openssl_name(suite: CipherSuite) -> &'static str {
 }
 
 #[cfg(test)]
+impl OwnStatus {
+    pub fn test(ssl: SslStatus) -> Self {
+        let public_key = Arc::from(b"a key\n".as_slice());
+        Self { ssl, public_key }
+    }
+}
+
+#[cfg(test)]
 impl SslStatus {
     pub const TEST: Self = Self(Some(Tls {
         cipher: "TLS_AES_256_GCM_SHA384",
@@ -120,12 +127,24 @@ mod tests {
 
     #[test]
     fn only_variables_about_the_connection_have_values() {
-        let all = |status: SslStatus| NAMES.map(|name| status.value(name).unwrap());
-        assert_eq!(all(SslStatus::default()), ["", "", "0", "0", "0", "0", ""]);
-        let tls = all(SslStatus::TEST);
-        assert_eq!((tls[0], tls[6]), ("TLS_AES_256_GCM_SHA384", "TLSv1.3"));
+        let value = |ssl: SslStatus, name| {
+            let own = OwnStatus::test(ssl);
+            own.value(name)
+                .map(|v| String::from_utf8(v.to_vec()).unwrap())
+        };
+        let told = |ssl, name| value(ssl, name).unwrap();
+        assert_eq!(told(SslStatus::default(), "Ssl_cipher"), "");
+        assert_eq!(told(SslStatus::default(), "Ssl_verify_mode"), "0");
+        assert_eq!(
+            told(SslStatus::TEST, "Ssl_cipher"),
+            "TLS_AES_256_GCM_SHA384"
+        );
+        assert_eq!(told(SslStatus::TEST, "Ssl_version"), "TLSv1.3");
+        for name in PUBLIC_KEYS {
+            assert_eq!(told(SslStatus::default(), name), "a key\n");
+        }
         for other in ["Ssl_accepts", "Ssl_ctx_verify_mode", "ssl_cipher", "Uptime"] {
-            assert_eq!(SslStatus::TEST.value(other), None);
+            assert_eq!(value(SslStatus::TEST, other), None);
         }
     }
 }

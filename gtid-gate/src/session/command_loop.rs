@@ -66,7 +66,7 @@ impl Session {
             let outcome = self.end_if_unread(outcome);
             self.record(&outcome);
             self.client.conn.release();
-            self.entry.set_running(None);
+            self.entry.statement_ended().await;
             self.turn = None;
             let busy = self.busy();
             self.connections.settle(&busy);

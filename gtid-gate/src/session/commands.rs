@@ -77,7 +77,7 @@ impl Session {
     }
 
     async fn query(&mut self, request: Request) -> Result<(), Fault> {
-        let (mut request, text_at) = self.find_text(request).await?;
+        let (request, text_at) = self.find_text(request).await?;
         let known = match request.is_long() {
             false => self.understand(&request.payload[text_at..]).await?,
             // It passes as it comes, to where the transaction is, else to the master.
@@ -86,7 +86,6 @@ impl Session {
                 Known::of(Understood::unclear("longer than 16 MiB", text))?
             }
         };
-        self.ask_for_own_status(&known, &mut request.payload, text_at);
         let work = Work::Query { request, text_at };
         self.run_statement(&known, work).await
     }
@@ -111,20 +110,6 @@ impl Session {
     /// Values come with names, and before the text of a statement.
     pub(super) fn with_attributes(&self) -> bool {
         self.client.capabilities & cap::QUERY_ATTRIBUTES != 0
-    }
-
-    /// Has a statement about the connection's TLS ask about the client's own. `text_at`: where it begins.
-    pub(super) fn ask_for_own_status(&self, known: &Known, payload: &mut BytesMut, text_at: usize) {
-        // Where they need no schema, the names of the tables say nothing else.
-        if !known.ties.asks_status && !self.state.in_system_schema() {
-            return;
-        }
-        let sql = std::str::from_utf8(&payload[text_at..]).unwrap_or_default();
-        let database = self.state.database.as_deref();
-        if let Some(own) = sql::with_own_status(sql, database, &self.client.ssl) {
-            payload.truncate(text_at);
-            payload.extend_from_slice(own.as_bytes());
-        }
     }
 
     pub(super) async fn understand(&mut self, text: &[u8]) -> Result<Known, Fault> {
@@ -244,21 +229,21 @@ impl Session {
         request.payload.zeroize();
         let asked = asked?;
         let charset = asked.charset.unwrap_or(self.user.charset);
-        let wanted = Wanted {
-            user: asked.user,
-            charset,
-            database: asked.database,
-            attributes: asked
-                .attributes
-                .unwrap_or_else(|| self.user.attributes.clone()),
-        };
+        let attributes = asked
+            .attributes
+            .unwrap_or_else(|| self.user.attributes.clone());
         let shared = self.shared.clone();
-        let mut account = login::change_user(&mut self.client, wanted, &shared)
-            .await
-            .map_err(|e| match e {
-                LoginError::Gone(_) => Fault::Gone,
-                LoginError::Refused(error) => Fault::Fatal(error),
-            })?;
+        let changing = async {
+            let (client, names) = (&mut self.client, (&*asked.user, asked.database.as_deref()));
+            let wanted = Wanted::new(client, &shared, names, charset, attributes).await?;
+            login::change_user(client, wanted, &shared).await
+        };
+        let mut account = changing.await.map_err(|e| match e {
+            LoginError::Gone(_) => Fault::Gone,
+            LoginError::Refused(error) => Fault::Fatal(error),
+        })?;
+        let let_in = account.let_in(&self.client, &self.entry, &shared);
+        let_in.map_err(Fault::Fatal)?;
         let life = self.shared.registry.new_life();
         self.connections = Connections::new(account.master.take(), life);
         self.statements.clear();
@@ -271,7 +256,7 @@ impl Session {
         );
         self.state.seen = seen;
         self.trackers = Trackers::default();
-        self.entry.set_user(&account.user);
+        self.state.sticky = account.pinned();
         self.user = User::of(&mut account);
         self.begin_timeouts();
         self.state.diagnostics.answered();

@@ -11,12 +11,13 @@ use super::relay::{Answer, OnRefusal, RelayError, relay};
 use super::state::Tx;
 use super::work::{SendError, Work, send};
 use crate::backend::{Backend, Role, Seen, Server, bounded, set_charset};
+use crate::clients::registry::FIRST_ID;
 use crate::freshness::Told;
 use crate::protocol::capability::SESSION_TRACK;
 use crate::protocol::error::{BackendError, PacketError, SqlError};
 use crate::protocol::response::{Response, Shape};
 use crate::protocol::status_rows::StatusRows;
-use crate::protocol::tls_status::SslStatus;
+use crate::protocol::tls_status::OwnStatus;
 use std::time::Duration;
 
 /// One query in so many is compared with what was expected of it; which, its nanoseconds say.
@@ -154,6 +155,7 @@ impl Session {
         let prepared = bounded(within, execution.prepare(backend, around)).await;
         prepared.map_err(|error| match error {
             BackendError::Sql(error) => Failed::Prepare(error),
+            error @ BackendError::Lost(_) => Failed::Relay(RelayError::Died(error)),
             other => Failed::Relay(RelayError::NothingSent(other)),
         })
     }
@@ -180,9 +182,14 @@ impl Session {
         response.shown = self.state.shown;
         if backend.server.role == Role::Master {
             response.extra_status = self.state.extra_status();
+            response.own_ids_from = FIRST_ID;
         }
         if self.ties.asks_status {
-            response.status_rows = status_rows(self.client.ssl, work);
+            let own = OwnStatus {
+                ssl: self.client.ssl,
+                public_key: self.shared.exchange_key.public_pem.clone(),
+            };
+            response.status_rows = status_rows(own, work);
         }
         response
     }
@@ -251,13 +258,13 @@ impl Session {
     }
 }
 
-fn status_rows(ssl: SslStatus, work: &Work) -> Option<Box<StatusRows>> {
+fn status_rows(own: OwnStatus, work: &Work) -> Option<Box<StatusRows>> {
     match work.shape() {
         Shape::Results => {
             let binary = matches!(work, Work::Execute(_));
-            Some(Box::new(StatusRows::new(ssl, binary)))
+            Some(Box::new(StatusRows::new(own, binary)))
         }
-        Shape::Rows => Some(Box::new(StatusRows::fetched(ssl))),
+        Shape::Rows => Some(Box::new(StatusRows::fetched(own))),
         Shape::Prepare { .. } | Shape::Single => None,
     }
 }

@@ -1,17 +1,25 @@
 //! KILL: a client's connection id is the gate's; where its statement runs, the gate knows.
 //!
-//! Must never: kill a stranger. Ids below the gate's own range are the master's:
-//! what CONNECTION_ID() told a session of the same user means that session, of any other the master judges.
+//! Ids below the gate's own range are the master's, and the master kills; what CONNECTION_ID() said to a session means that session.
+//! An id that the master finds in a variable, an expression or a routine and does not know comes back in its error.
+//! Must never: decide who may kill whose session. The master does.
 
 use super::fault::Fault;
 use super::parts::Session;
-use super::work::Work;
-use crate::backend::Backend;
+use super::relay::Answer;
+use super::work::{Request, Work};
+use crate::backend::{Backend, Identity, Socket, TextResult, Wish, bounded};
 use crate::clients::registry::{Entry, FIRST_ID};
 use crate::common::signals::KILLED;
 use crate::freshness::Told;
-use crate::protocol::error::SqlError;
+use crate::protocol::capability;
+use crate::protocol::error::{BackendError, SqlError};
+use crate::protocol::response::UnknownThread;
+use crate::protocol::wire::{self, STATUS_MORE_RESULTS};
+use crate::sql::{FailedKill, KillOfRoutine, failed_kill, is_kill_query, kill_of_routine};
 use std::sync::Arc;
+
+const NOT_OWNER: u16 = 1095;
 
 impl Session {
     pub(super) async fn kill(
@@ -20,40 +28,201 @@ impl Session {
         id: Option<u64>,
         mut work: Work,
     ) -> Result<(), Fault> {
-        let own = u64::from(self.entry.id);
-        let id = u32::try_from(id.unwrap_or(own)).unwrap_or(u32::MAX);
-        let Some(target) = self.target(id)? else {
-            return self.on_master(&mut work, Told::Nothing).await.map(drop);
+        // MySQL cuts it, too.
+        let id = id.map_or(self.entry.id, |id| id as u32);
+        if id >= FIRST_ID {
+            self.kill_session(id, query_only).await?;
+            return self.say_ok().await;
+        }
+        let target = self.shared.registry.find_on_master(id);
+        if let Some(target) = target.as_ref().filter(|target| self.owns(target)) {
+            self.kill_session(target.id, query_only).await?;
+            return self.say_ok().await;
+        }
+        let answer = self.on_master(&mut work, Told::Nothing).await?;
+        if let Some(target) = target.filter(|_| answer.error.is_none() && !query_only) {
+            target.signals.raise(KILLED);
+        }
+        Ok(())
+    }
+
+    /// The master did not know the connection that a KILL names, and an id like that is ours.
+    pub(super) async fn kill_after(
+        &mut self,
+        unknown: UnknownThread,
+        work: &mut Work,
+        answer: Answer,
+    ) -> Result<Answer, Fault> {
+        let failed = failed_kill(&work.sql(), answer.results);
+        let of_routine = self.kill_of_routine(&failed).await;
+        let query_only = match (&failed, of_routine) {
+            (FailedKill::Kill { query_only, .. }, _) => *query_only,
+            (_, Some(kill)) => kill.query_only,
+            _ => self.was_kill_query().await,
         };
+        let killed = self.kill_session(unknown.id, query_only).await;
+        if unknown.kept_back == 0 {
+            // The client has the error already: rows had begun.
+            return match killed {
+                Err(Fault::Sql(_)) | Ok(()) => Ok(answer),
+                Err(end) => Err(end),
+            };
+        }
+        killed?;
+        self.state.diagnostics.answered();
+        self.state.warnings = 0;
+        let all_ran = match failed {
+            FailedKill::Kill {
+                behind: Some(at), ..
+            } => return self.go_on_behind_kill(work, at).await,
+            FailedKill::Kill { behind: None, .. } | FailedKill::Execute => true,
+            FailedKill::Call { .. } => of_routine.is_some_and(|kill| kill.is_last),
+            FailedKill::Unknown => false,
+        };
+        if !all_ran {
+            return Err(Fault::Sql(SqlError::gate(format_args!(
+                "connection {} is killed, but what follows KILL in the text or routine did not run",
+                unknown.id
+            ))));
+        }
+        self.say_alive().await?;
+        let error = None;
+        Ok(Answer { error, ..answer })
+    }
+
+    /// Runs the rest of a text of several statements. `at`: where it begins.
+    async fn go_on_behind_kill(&mut self, work: &mut Work, at: usize) -> Result<Answer, Fault> {
+        let Work::Query { request, text_at } = work else {
+            return Err(Fault::Gone);
+        };
+        let (head, text) = request.payload.split_at(*text_at);
+        let request = Request {
+            payload: [head, &text[at..]].concat().as_slice().into(),
+            continued: false,
+        };
+        let mut rest = Work::Query {
+            request,
+            text_at: head.len(),
+        };
+        let ok = wire::ok_packet(self.state.status() | STATUS_MORE_RESULTS, 0);
+        self.client.conn.queue(&ok);
+        Box::pin(self.on_master(&mut rest, Told::Data)).await
+    }
+
+    async fn kill_session(&mut self, id: u32, query_only: bool) -> Result<(), Fault> {
+        let target = self.shared.registry.find(id);
+        let target = target.ok_or_else(|| SqlError::unknown_thread_id(id))?;
         if target.id == self.entry.id {
-            return Err(if query_only {
-                Fault::Sql(SqlError::interrupted())
-            } else {
-                Fault::Fatal(SqlError::interrupted())
+            return Err(match query_only {
+                true => Fault::Sql(SqlError::interrupted()),
+                false => Fault::Fatal(SqlError::interrupted()),
             });
+        }
+        if !self.owns(&target) {
+            self.may_kill(&target).await?;
         }
         self.stop_statement(&target).await;
         if !query_only {
             target.signals.raise(KILLED);
         }
-        self.say_ok().await
+        Ok(())
     }
 
-    /// The session that is meant; none if the master is to judge.
-    fn target(&self, id: u32) -> Result<Option<Arc<Entry>>, SqlError> {
-        if id < FIRST_ID {
-            return Ok(self.shared.registry.find_on_master(id, &self.user.name));
-        }
-        let unknown = || SqlError::new(1094, "HY000", format!("Unknown thread id: {id}"));
-        let target = self.shared.registry.find(id).ok_or_else(unknown)?;
-        if target.user() != self.user.name {
-            let text = format!("You are not owner of thread {id}");
-            return Err(SqlError::new(1095, "HY000", text));
-        }
-        Ok(Some(target))
+    fn owns(&self, target: &Arc<Entry>) -> bool {
+        let own = self.user.identity(&self.client);
+        let same = |other: Identity| other.user == own.user && other.account == own.account;
+        target.identity().is_some_and(same)
     }
 
-    /// Stops what runs there, as the same user: the server checks it again.
+    /// A connection of each account: whether the one may kill the other is for the master.
+    async fn may_kill(&self, target: &Entry) -> Result<(), SqlError> {
+        let asking = async {
+            let victim = self.connection_like(target).await?;
+            let judged = self
+                .ask_as_user(&format!("KILL {}", victim.thread_id))
+                .await;
+            victim.quit().await;
+            judged
+        };
+        match bounded(self.shared.config.server_timeout, asking).await {
+            Ok(_) => Ok(()),
+            Err(BackendError::Sql(error)) if error.code == NOT_OWNER => {
+                let text = format!("You are not owner of thread {}", target.id);
+                Err(SqlError::new(NOT_OWNER, "HY000", text))
+            }
+            Err(error) => Err(SqlError::gate(format_args!(
+                "the master can't be asked whether the account may kill connection {}: {}",
+                target.id,
+                error.for_client("the master").message
+            ))),
+        }
+    }
+
+    /// Of the account of that session; where it is not or no longer let in, of the gate's, which is no more than any other.
+    async fn connection_like(&self, target: &Entry) -> Result<Box<Backend>, BackendError> {
+        let shared = &self.shared;
+        let (master, within) = (&shared.gate.servers.master, shared.config.connect_timeout);
+        if let Some(identity) = target.identity() {
+            let tls = identity.secure.then_some(&shared.tls_to_servers);
+            let wish = Wish {
+                tls,
+                ..plain(&identity.user, &identity.password)
+            };
+            if let Ok(backend) = Backend::connect(master, wish, within).await {
+                return Ok(backend);
+            }
+        }
+        let password = shared.config.password.current();
+        Backend::connect(master, plain(&shared.config.user, &password), within).await
+    }
+
+    /// Where the account may see the procedure's body.
+    async fn kill_of_routine(&self, failed: &FailedKill) -> Option<KillOfRoutine> {
+        let FailedKill::Call { schema, name } = failed else {
+            return None;
+        };
+        let schema = schema.as_deref().or(self.state.database.as_deref())?;
+        let question = format!(
+            "SELECT ROUTINE_DEFINITION FROM information_schema.ROUTINES WHERE ROUTINE_TYPE = 'PROCEDURE' \
+             AND ROUTINE_SCHEMA = {} AND ROUTINE_NAME = {}",
+            literal(schema),
+            literal(name)
+        );
+        let asking = self.ask_as_user(&question);
+        let found = bounded(self.shared.config.server_timeout, asking).await;
+        kill_of_routine(found.ok()?.text(0, 0)?)
+    }
+
+    /// What failed was KILL QUERY, as the master remembers it. Accounts that may not see that mean the connection, as KILL does.
+    async fn was_kill_query(&self) -> bool {
+        let Some(master) = &self.connections.master else {
+            return false;
+        };
+        let failed = format!(
+            "SELECT h.SQL_TEXT FROM performance_schema.events_statements_history h \
+             JOIN performance_schema.threads t USING (THREAD_ID) \
+             WHERE t.PROCESSLIST_ID = {} AND h.MYSQL_ERRNO = 1094 ORDER BY h.EVENT_ID DESC LIMIT 1",
+            master.thread_id
+        );
+        let asking = self.ask_as_user(&failed);
+        let found = bounded(self.shared.config.server_timeout, asking).await;
+        found.is_ok_and(|found| found.text(0, 0).is_some_and(is_kill_query))
+    }
+
+    /// Not on the session's own connection, which knows what the client may ask of the statement before.
+    async fn ask_as_user(&self, sql: &str) -> Result<TextResult, BackendError> {
+        let shared = &self.shared;
+        let wish = self
+            .user
+            .wish_for_questions(&self.client, &shared.tls_to_servers);
+        let within = shared.config.connect_timeout;
+        let mut backend = Backend::connect(&shared.gate.servers.master, wish, within).await?;
+        let answer = backend.query(sql).await;
+        backend.quit().await;
+        answer
+    }
+
+    /// Stops what runs there; the server checks again whether this account may.
     async fn stop_statement(&self, target: &Entry) {
         let Some((server, thread_id)) = target.running() else {
             target.interrupted.notify_waiters();
@@ -63,10 +232,31 @@ impl Session {
         let wish = self.user.wish_for_questions(&self.client, tls);
         let within = self.shared.config.connect_timeout;
         if let Ok(mut backend) = Backend::connect(&server, wish, within).await {
-            let stop = format!("KILL QUERY {thread_id}");
-            let stopping = backend.query(&stop);
-            let _ = tokio::time::timeout(within, stopping).await;
+            if let Some(_leave) = target.still_running(&server, thread_id).await {
+                let stop = format!("KILL QUERY {thread_id}");
+                let stopping = backend.query(&stop);
+                let _ = tokio::time::timeout(within, stopping).await;
+            }
             backend.quit().await;
         }
+    }
+}
+
+/// In whatever SQL mode.
+fn literal(text: &str) -> String {
+    let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+    format!("CONVERT(X'{hex}' USING utf8mb4)")
+}
+
+fn plain<'a>(user: &'a str, password: &'a [u8]) -> Wish<'a> {
+    Wish {
+        user,
+        password,
+        capabilities: capability::FOR_QUESTIONS,
+        charset: 255,
+        database: None,
+        attributes: &[],
+        tls: None,
+        socket: Socket::No,
     }
 }

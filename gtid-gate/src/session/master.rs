@@ -143,7 +143,10 @@ impl Session {
             Ok(answer) => {
                 self.after(&mut backend, &answer, told);
                 self.connections.master = Some(backend);
-                Ok(answer)
+                match answer.unknown_thread {
+                    Some(unknown) => self.kill_after(unknown, work, answer).await,
+                    None => Ok(answer),
+                }
             }
             Err(Failed::Prepare(error)) => {
                 self.connections.master = Some(backend);
@@ -158,7 +161,7 @@ impl Session {
 
     fn master_failed(&mut self, failed: Failed) -> Fault {
         match failed {
-            Failed::Relay(RelayError::NothingSent(error)) => {
+            Failed::Relay(RelayError::NothingSent(error) | RelayError::Died(error)) => {
                 self.master_said_nothing = true;
                 self.lost_master(error)
             }

@@ -58,11 +58,12 @@ impl Session {
         mut account: Account,
         shared_by_clients: bool,
     ) -> Self {
-        entry.set_user(&account.user);
         let share = Share::new(&shared.memory);
         client.conn.count_with(share.in_hand());
         let (database, master) = (account.database.take(), account.master.take());
         let encoding = Encoding::of_collation(account.charset);
+        let mut state = State::new(database, encoding);
+        state.sticky = account.pinned();
         Self {
             promise: Promise::new(shared.config.policy, shared_by_clients),
             connections: Connections::new(master, shared.registry.new_life()),
@@ -70,7 +71,7 @@ impl Session {
             entry,
             client,
             user: User::of(&mut account),
-            state: State::new(database, encoding),
+            state,
             trackers: Trackers::default(),
             statements: Statements::new(share),
             last_status: 0,

@@ -14,13 +14,12 @@ use std::sync::Arc;
 
 impl Session {
     pub(super) async fn prepare(&mut self, request: Request) -> Result<(), Fault> {
-        let mut payload = self.gather(request).await?;
+        let payload = self.gather(request).await?;
         let held = self.statements.hold(payload.len());
         let mut held = held.map_err(SqlError::memory)?;
         let known = Arc::new(self.understand(&payload[1..]).await?);
         let digest = known.digest.text.len();
         held.grow(digest).map_err(SqlError::memory)?;
-        self.ask_for_own_status(&known, &mut payload, 1);
         let id = self.statements.new_id();
         if !known.ties.looks_back() && !self.is_settled() {
             self.settle().await?;

@@ -1,7 +1,7 @@
 //! Reads on satellites: the way there, away from one that fails, and back to the master when none can.
 //!
 //! Must never: run a read on another incarnation than the one that was admitted; move a read of which the client has
-//! got something.
+//! got something; send one that a server died of to more than one other, or to the master.
 
 use super::estimate::Estimate;
 use super::exchange::Failed;
@@ -27,6 +27,8 @@ use std::time::{Duration, Instant};
 /// Why a read was not answered by the satellite it was sent to; the client has got nothing yet.
 enum Unread {
     Elsewhere(BackendError),
+    /// It died while it ran the read.
+    Died(BackendError),
     /// It refused the read with this error, which the master may not give.
     OnMaster(u16),
     Fault(Fault),
@@ -40,6 +42,14 @@ struct Admitted<'a> {
     expected: f64,
 }
 
+/// A read that one server died of may kill the others, too.
+fn not_elsewhere(dead: &Server, reason: String) -> SqlError {
+    SqlError::gate(format_args!(
+        "{} was lost while it ran this statement, which is sent to one other satellite at most, and not to the master: {reason}",
+        dead.name
+    ))
+}
+
 impl Session {
     /// A read, or with `opening` the next statement of a read-only transaction that has said so much and read nothing:
     /// on a fresh satellite, else on the master. Moves on while the client has got nothing.
@@ -47,6 +57,16 @@ impl Session {
         &mut self,
         work: &mut Work,
         opening: &[String],
+    ) -> Result<Answer, Fault> {
+        self.read_after(work, opening, None).await
+    }
+
+    /// `dead`: the server that died while it ran the read. Every server may die of it: it gets one more, and that a satellite.
+    pub(super) async fn read_after(
+        &mut self,
+        work: &mut Work,
+        opening: &[String],
+        mut dead: Option<Arc<Server>>,
     ) -> Result<Answer, Fault> {
         self.state.opening.clear();
         let (arrived, mut failed) = (Instant::now(), Vec::new());
@@ -56,6 +76,9 @@ impl Session {
         let class = self.class(work);
         self.promise.admitted = class;
         loop {
+            if dead.is_some() {
+                policy.master_reads = MasterReads::Never;
+            }
             let request = Request {
                 arrived,
                 policy,
@@ -67,6 +90,10 @@ impl Session {
                 excluded: &failed,
             };
             let leave = patiently(&self.entry, self.shared.gate.admit(request)).await?;
+            let leave = leave.map_err(|error| match &dead {
+                Some(dead) => not_elsewhere(dead, error.message),
+                None => error,
+            });
             match leave.inspect_err(|_| self.count_error("no_server"))? {
                 Leave::Master(place) => {
                     let master = self.shared.gate.servers.master.position();
@@ -85,8 +112,8 @@ impl Session {
                         return outcome;
                     }
                     // A satellite could have answered, and can still.
+                    dead = Some(self.shared.gate.servers.master.clone());
                     self.shared.metrics.moved_reads.inc();
-                    policy.master_reads = MasterReads::Fallback;
                 }
                 Leave::Satellite {
                     server,
@@ -115,7 +142,24 @@ impl Session {
                         Ok(answer) => return Ok(answer),
                         Err(Unread::Fault(fault)) => return Err(fault),
                         Err(Unread::OnMaster(code)) => {
+                            if let Some(dead) = &dead {
+                                let refused = format!("{} refused it: {code}", server.name);
+                                return Err(not_elsewhere(dead, refused).into());
+                            }
                             return self.read_refused(code, work, opening).await;
+                        }
+                        Err(Unread::Died(reason)) => {
+                            tracing::debug!(server = %server.name, %reason, "lost during a read");
+                            if let Some(first) = dead.replace(server.clone()) {
+                                self.count_error("satellite_lost");
+                                return Err(not_elsewhere(
+                                    &first,
+                                    format!("{} was lost, too", server.name),
+                                )
+                                .into());
+                            }
+                            self.shared.metrics.moved_reads.inc();
+                            failed.push(server.id);
                         }
                         Err(Unread::Elsewhere(reason)) => {
                             tracing::debug!(server = %server.name, %reason, "read moved");
@@ -306,10 +350,9 @@ impl Session {
         let outcome = self.exchange(&mut backend, work, on_refusal).await;
         let moves = matches!(
             outcome,
-            Err(
-                Failed::Relay(RelayError::NothingSent(_) | RelayError::Refused(_))
-                    | Failed::Prepare(_)
-            )
+            Err(Failed::Relay(
+                RelayError::NothingSent(_) | RelayError::Died(_) | RelayError::Refused(_)
+            ) | Failed::Prepare(_))
         );
         if moves && begins {
             self.state.tx = Tx::Pending;
@@ -335,6 +378,9 @@ impl Session {
             }
             Err(Failed::Relay(RelayError::NothingSent(error))) if work.repeatable() => {
                 Err(Unread::Elsewhere(error))
+            }
+            Err(Failed::Relay(RelayError::Died(error))) if work.repeatable() => {
+                Err(Unread::Died(error))
             }
             Err(Failed::Relay(RelayError::Refused(code))) => {
                 self.shared.metrics.refused_as_write.inc();

@@ -10,7 +10,7 @@ use crate::clients::registry::Entry;
 use crate::common::signals::{KILLED, LOST};
 use crate::protocol::codec::Conn;
 use crate::protocol::error::{BackendError, PacketError, SqlError};
-use crate::protocol::response::{First, Response, Step};
+use crate::protocol::response::{First, Response, Step, UnknownThread};
 use crate::protocol::session_track::{Report, Shown};
 use bytes::Buf;
 use std::future::poll_fn;
@@ -33,6 +33,10 @@ pub struct Answer {
     pub inserted: bool,
     /// How long the server was waited for.
     pub took: Duration,
+    /// The master does not know the connection that KILL names, and the gate may.
+    pub unknown_thread: Option<UnknownThread>,
+    /// Results that came before the last one.
+    pub results: usize,
     /// What the server has reported of the session.
     pub report: Report,
     /// The server could report what changed, if anything did.
@@ -42,8 +46,10 @@ pub struct Answer {
 }
 
 pub enum RelayError {
-    /// The server is gone, and the client has got nothing of its response.
+    /// The server is gone or going, and the client has got nothing of its response.
     NothingSent(BackendError),
+    /// The same, and its connection broke while it ran the command, which may be why.
+    Died(BackendError),
     /// The server is gone in the middle of a response; `fits`: an error packet may end it.
     Cut {
         error: BackendError,
@@ -78,9 +84,8 @@ pub async fn relay(
     let mut took = began.elapsed();
     if let First::Error(code) = first {
         if SqlError::is_server_going(code) && backend.server.role == Role::Satellite {
-            return Err(RelayError::NothingSent(BackendError::Lost(format!(
-                "it said {code}"
-            ))));
+            let reason = format!("it is going: {code}");
+            return Err(RelayError::NothingSent(BackendError::Lost(reason)));
         }
         if on_refusal == OnRefusal::Report && SqlError::is_for_satellites_only(code) {
             swallow(backend, entry, &mut response).await?;
@@ -90,9 +95,15 @@ pub async fn relay(
     let passed = pass(client, backend, entry, turn, &mut response, &mut took).await;
     client.seq = response.seq();
     passed?;
+    let kept_back = response
+        .unknown_thread
+        .map_or(0, |unknown| unknown.kept_back);
+    backend.conn.buffered().advance(kept_back);
     Ok(Answer {
         status: response.status,
         error: response.error,
+        unknown_thread: response.unknown_thread,
+        results: response.results,
         prepared: response.prepared,
         warnings: response.warnings,
         inserted: response.inserted,
@@ -110,6 +121,7 @@ enum Wait {
 
 fn not_sent(wait: Wait) -> RelayError {
     match wait {
+        Wait::Lost(error @ BackendError::Lost(_)) => RelayError::Died(error),
         Wait::Lost(error) => RelayError::NothingSent(error),
         Wait::Killed => RelayError::Killed,
     }

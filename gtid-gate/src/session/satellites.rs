@@ -14,6 +14,8 @@ use crate::backend::{Backend, Server};
 use crate::freshness::Told;
 use crate::protocol::error::{BackendError, SqlError};
 use crate::protocol::response::Shape;
+use std::sync::Arc;
+
 impl Session {
     /// A further statement of a read-only transaction on a satellite; moves on while nothing was read.
     pub(super) async fn on_satellite(
@@ -23,7 +25,7 @@ impl Session {
         told: Told,
     ) -> Result<Answer, Fault> {
         let Some(mut backend) = self.connections.satellites.take(id) else {
-            return self.move_unread(id, work).await;
+            return self.move_unread(id, work, None).await;
         };
         let server = backend.server.clone();
         let heavy = self.is_heavy(work);
@@ -39,7 +41,7 @@ impl Session {
                 self.connections.satellites.put(backend);
                 return Err(Fault::Sql(error));
             }
-            Err(_) => return self.move_unread(id, work).await,
+            Err(_) => return self.move_unread(id, work, None).await,
         }
         let outcome = self.exchange(&mut backend, work, OnRefusal::Pass).await;
         drop(running);
@@ -70,7 +72,11 @@ impl Session {
             Err(Failed::Relay(RelayError::NothingSent(_)) | Failed::Prepare(_))
                 if self.can_move(id, work) =>
             {
-                self.move_unread(id, work).await
+                self.move_unread(id, work, None).await
+            }
+            Err(Failed::Relay(RelayError::Died(_))) if self.can_move(id, work) => {
+                let dead = Some(backend.server.clone());
+                self.move_unread(id, work, dead).await
             }
             Err(failed) => {
                 let server = backend.server.clone();
@@ -87,15 +93,20 @@ impl Session {
         unread && fits && work.repeatable()
     }
 
-    /// The satellite is gone, and has sent nothing of this answer.
-    async fn move_unread(&mut self, id: usize, work: &mut Work) -> Result<Answer, Fault> {
+    /// The satellite is gone, and has sent nothing of this answer. `dead`: it died while it ran the statement.
+    async fn move_unread(
+        &mut self,
+        id: usize,
+        work: &mut Work,
+        dead: Option<Arc<Server>>,
+    ) -> Result<Answer, Fault> {
         if !self.can_move(id, work) {
             return Err(self.satellite_lost(id));
         }
         let opening = std::mem::take(&mut self.state.opening);
         self.state.tx = Tx::Pending;
         self.shared.metrics.moved_reads.inc();
-        let answer = self.read(work, &opening).await;
+        let answer = self.read_after(work, &opening, dead).await;
         if answer.is_err() && self.state.tx == Tx::Pending {
             self.state.tx = Tx::Lost;
         }

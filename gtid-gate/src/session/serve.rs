@@ -21,8 +21,8 @@ pub async fn serve(
     login_place: OwnedSemaphorePermit,
 ) {
     client.is_proxy = shared_by_clients;
-    let entry = shared.registry.add();
-    shared.metrics.sessions.inc();
+    let present = Present::new(&shared);
+    let entry = present.entry.clone();
     let within = shared.config.login_timeout;
     let logging_in = async {
         tokio::select! {
@@ -47,8 +47,27 @@ pub async fn serve(
             client.conn.close().await;
         }
     }
-    shared.registry.remove(entry.id);
-    shared.metrics.sessions.dec();
+}
+
+/// A client is connected, until this goes, also by a panic.
+struct Present<'a> {
+    shared: &'a Shared,
+    entry: Arc<Entry>,
+}
+
+impl<'a> Present<'a> {
+    fn new(shared: &'a Shared) -> Self {
+        let entry = shared.registry.add();
+        shared.metrics.sessions.inc();
+        Self { shared, entry }
+    }
+}
+
+impl Drop for Present<'_> {
+    fn drop(&mut self) {
+        self.shared.registry.remove(self.entry.id);
+        self.shared.metrics.sessions.dec();
+    }
 }
 
 /// A login, and a place among the sessions.
@@ -60,6 +79,8 @@ async fn login_to_session(
     let account = login::log_in(client, entry.id, shared).await?;
     let place = shared.sessions.clone().try_acquire_owned();
     let place = place.map_err(|_| LoginError::Refused(SqlError::too_many_connections()))?;
+    let let_in = account.let_in(client, entry, shared);
+    let_in.map_err(LoginError::Refused)?;
     Ok((account, place))
 }
 
@@ -77,4 +98,23 @@ async fn refuse(client: &mut Client, shared: &Shared, error: LoginError) {
         }
     };
     shared.metrics.logins.with_label_values(&[outcome]).inc();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::shared;
+
+    #[tokio::test]
+    async fn a_session_that_panics_is_no_longer_connected() {
+        let shared = shared(&[]);
+        let serving = shared.clone();
+        let panicked = tokio::spawn(async move {
+            let _present = Present::new(&serving);
+            panic!("as a defect in a session would");
+        });
+        assert!(panicked.await.unwrap_err().is_panic());
+        assert_eq!(shared.registry.count(), 0);
+        assert_eq!(shared.metrics.sessions.get(), 0);
+    }
 }

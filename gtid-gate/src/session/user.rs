@@ -21,7 +21,7 @@ impl User {
     pub fn of(account: &mut Account) -> Self {
         Self {
             name: std::mem::take(&mut account.user),
-            account: account.account.clone(),
+            account: account.account.name.clone(),
             password: account.password.clone(),
             charset: account.charset,
             attributes: std::mem::take(&mut account.attributes),

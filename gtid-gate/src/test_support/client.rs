@@ -59,7 +59,7 @@ impl Peer {
         let key = &shared.exchange_key.public_pem;
         self.hears(2, &[1, 4]).await?;
         self.says(3, &[2]).await?;
-        self.hears(4, &[&[1], key.as_slice()].concat()).await?;
+        self.hears(4, &[&[1], &key[..]].concat()).await?;
         let mut clear = [password, b"\0"].concat();
         auth::mix_with_nonce(&mut clear, &self.nonce);
         self.says(5, &encrypt_for(key, &clear).unwrap()).await

@@ -96,18 +96,20 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Secrets, addresses and paths, accounts; and what only tests set.
-    const UNTOLD: [&str; 23] = [
+    const UNTOLD: [&str; 25] = [
         "GATE_ADMIN_TOKEN",
         "GATE_APPLIER_STATUS",
         "GATE_CAPTURE_STATUS",
         "GATE_CLASSES",
         "GATE_HANDOVER",
+        "GATE_HTTP_HOSTS",
         "GATE_LISTEN",
         "GATE_MACHINE_FILE",
         "GATE_MASTER",
         "GATE_PASSWORD",
         "GATE_PROXY_LISTEN",
         "GATE_PROXY_SOCKET",
+        "GATE_RSA_KEY_FILE",
         "GATE_SATELLITES",
         "GATE_SATELLITES_FILE",
         "GATE_SOCKETS",

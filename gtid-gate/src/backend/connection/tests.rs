@@ -70,7 +70,7 @@ fn sealed(seq: u8, key: &Arc<ExchangeKey>) -> Step {
 }
 
 fn with_key(key: &ExchangeKey) -> Vec<u8> {
-    [b"\x01", key.public_pem.as_slice()].concat()
+    [b"\x01", &key.public_pem[..]].concat()
 }
 
 /// Logs in to a server that follows the script, and is lost after so many bytes of it.

@@ -53,8 +53,8 @@ fn lets_in(login: &[u8]) -> Vec<Step> {
         expects(1, login),
         sends(2, &[1, 3]),
         sends(3, OK),
-        expects(0, &query("SELECT CURRENT_USER()")),
-        Step::Sends(one_row(&["app@%"])),
+        expects(0, &query(WHO)),
+        Step::Sends(one_row(&["app@%", "0"])),
     ]
 }
 
@@ -163,7 +163,10 @@ async fn all_came_back(shared: &Shared) {
 async fn the_master_is_asked_the_first_time_and_the_second_time_a_proof_is_enough() {
     let (shared, serving) = master(vec![lets_in(&login_at_master())]).await;
     let first = allowed(first_login(&shared, b"secret").await);
-    assert_eq!((first.user.as_str(), &*first.account), ("app", "app@%"));
+    assert_eq!(
+        (first.user.as_str(), &*first.account.name),
+        ("app", "app@%")
+    );
     assert!(
         first.master.is_some(),
         "the connection is the session's now"
@@ -171,7 +174,7 @@ async fn the_master_is_asked_the_first_time_and_the_second_time_a_proof_is_enoug
     assert_eq!(shared.gate.servers.master.pool.open(), 1);
     all_served(serving).await;
     let second = allowed(fast_login(&shared, b"secret").await);
-    assert!(second.master.is_none() && &*second.account == "app@%");
+    assert!(second.master.is_none() && &*second.account.name == "app@%");
     drop(first);
     all_came_back(&shared).await;
 }
@@ -391,8 +394,8 @@ async fn within_tls_the_password_is_handed_over_as_it_is_and_the_master_is_asked
                 ),
             ),
             sends(3, OK),
-            expects(0, &query("SELECT CURRENT_USER()")),
-            Step::Sends(one_row(&["app@%"])),
+            expects(0, &query(WHO)),
+            Step::Sends(one_row(&["app@%", "0"])),
         ];
         play(&more, &mut tls).await.unwrap();
         tls

@@ -72,6 +72,13 @@ impl Settings<'_> {
         parsed.unwrap_or(RunningLimit::Auto(MOST_RUNNING))
     }
 
+    /// Comma-separated.
+    pub(super) fn names(&self, name: &str) -> Vec<String> {
+        let list = self.text(name, "");
+        let names = list.split(',').map(str::trim).filter(|n| !n.is_empty());
+        names.map(str::to_owned).collect()
+    }
+
     pub(super) fn millis(&mut self, name: &str, default: usize, smallest: usize) -> Duration {
         Duration::from_millis(self.number(name, default, smallest, 3_600_000) as u64)
     }

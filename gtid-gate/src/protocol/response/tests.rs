@@ -202,3 +202,36 @@ fn a_file_is_asked_for() {
     assert_eq!(response.advance(&mut bytes), (bytes.len(), Step::Done));
     assert_eq!(bytes[3], 9);
 }
+
+#[test]
+fn an_unknown_thread_that_may_be_ours_is_kept_back_where_an_ok_fits() {
+    let unknown = |id| err_packet(&crate::protocol::error::SqlError::unknown_thread_id(id));
+    let follows = |packets: &[Vec<u8>], piece| {
+        let mut response = Response::new(Shape::Results, true, 1);
+        response.own_ids_from = 1 << 30;
+        let (passed, left, step) = follow(&mut response, &framed(packets), piece);
+        assert_eq!(step, Step::Done);
+        (passed, left, response)
+    };
+    let ours = (1 << 30) + 7;
+    for piece in 1..60 {
+        let before = ok_packet(2 | crate::protocol::wire::STATUS_MORE_RESULTS, 0);
+        let (passed, left, response) = follows(&[before.clone(), unknown(ours)], piece);
+        assert_eq!(passed, framed(&[before]).to_vec());
+        let kept_back = left.len();
+        let expected = UnknownThread {
+            id: ours,
+            kept_back,
+        };
+        assert_eq!(
+            (response.unknown_thread, response.seq()),
+            (Some(expected), 2)
+        );
+        assert_eq!(response.results, 1);
+    }
+    let (passed, left, response) = follows(&[vec![1], vec![3], unknown(ours)], 7);
+    assert!(left.is_empty() && !passed.is_empty(), "rows had begun");
+    assert_eq!(response.unknown_thread.map(|u| u.kept_back), Some(0));
+    let (_, left, response) = follows(&[unknown(7)], 7);
+    assert!(left.is_empty() && response.unknown_thread.is_none());
+}

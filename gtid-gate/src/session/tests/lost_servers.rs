@@ -3,7 +3,7 @@
 use super::streams::*;
 use crate::protocol::wire::payload_size;
 use crate::sql::understand;
-use crate::test_support::{Lost, Step, column, expects, one_row, play, total};
+use crate::test_support::{Lost, Step, column, expects, one_row, play, rest, total};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, DuplexStream, duplex};
 
@@ -174,14 +174,17 @@ async fn of_a_master_that_is_lost_at_any_byte_a_client_never_takes_a_broken_answ
     }
 }
 
-/// A read of which the first server is lost after each number of bytes. The client has the other's answer as long as the first
-/// one has said nothing, and then an error; `session_over` gives a session both connections.
+const READ: &[u8] = b"\x03SELECT a FROM t";
+
+/// A read of which the first server is lost after each number of bytes. The client has the other's answer in the first `moves` cases,
+/// and then an error; `session_over` gives a session both connections.
 async fn goes_to_the_other(
     shared: &Arc<Shared>,
+    moves: usize,
     before: impl Fn(),
     session_over: impl Fn(&mut Session, Lost<DuplexStream>, DuplexStream),
 ) {
-    let command = b"\x03SELECT a FROM t";
+    let command = READ;
     let (answer, other) = (one_row(&["the first"]), one_row(&["the other"]));
     let at_first = [expects(0, command), Step::Sends(answer.clone())];
     let at_other = [expects(0, command), Step::Sends(other.clone())];
@@ -214,15 +217,18 @@ async fn goes_to_the_other(
             broken += 1;
         }
     }
-    assert_eq!(from_other, 4 + command.len() + 5, "nothing was said before");
+    assert_eq!(from_other, moves);
     assert!(broken > 0);
 }
 
 #[tokio::test]
 async fn of_a_satellite_that_is_lost_at_any_byte_a_client_has_an_error_or_the_master_s_answer() {
     let shared = shared(&[]);
+    // Not once it has the statement: it may have died of it.
+    let moves = 4 + READ.len();
     goes_to_the_other(
         &shared,
+        moves,
         || (),
         |session, first, second| {
             satellite_over(&shared, session, first);
@@ -242,7 +248,9 @@ async fn of_a_master_that_answers_sooner_and_is_lost_a_client_has_an_error_or_th
     ]);
     let shape = understand("SELECT a FROM t").names.unwrap().shape;
     let sooner = || busy_satellite(&shared, shape);
-    goes_to_the_other(&shared, sooner, |session, first, second| {
+    // As long as it has said nothing.
+    let moves = 4 + READ.len() + 5;
+    goes_to_the_other(&shared, moves, sooner, |session, first, second| {
         satellite_over(&shared, session, second);
         let master = &shared.gate.servers.master;
         session.connections.master = Some(Backend::scripted(master, first));
@@ -258,4 +266,44 @@ fn busy_satellite(shared: &Shared, shape: u64) {
     (0..50).for_each(|_| servers.master.times.add(shape, quick, 1));
     publish(&servers.master);
     shared.gate.has_time_to_spare();
+}
+
+/// A server that dies once it has got the statement. Says how often that happened.
+async fn dies_of_the_read(mut server: DuplexStream) -> usize {
+    let read = [expects(0, READ)];
+    usize::from(play(&read, &mut server).await.is_ok())
+}
+
+/// The code that a client is told of a read that every one of these satellites dies of, how many did, and whether the master got it.
+async fn query_of_death(satellites: &str) -> (u16, usize, bool) {
+    let shared = shared(&[("GATE_SATELLITES", satellites), ("GATE_WAIT_MS", "0")]);
+    let count = shared.gate.servers.satellites().len();
+    let (mut dying, mut at_master) = (Vec::new(), None);
+    let mut running = run(&shared, PIPE, |session| {
+        for at in 0..count {
+            let (near, far) = duplex(PIPE);
+            nth_satellite_over(&shared, session, at, near);
+            dying.push(tokio::spawn(dies_of_the_read(far)));
+        }
+        publish(&shared.gate.servers.master);
+        at_master = Some(master(&shared, session, PIPE));
+    });
+    running.answer().await;
+    running.send(&packet(0, READ)).await;
+    let told = code(&running.answer().await);
+    running.leave().await;
+    let mut deaths = 0;
+    for each in dying {
+        deaths += each.await.unwrap();
+    }
+    let heard = rest(&mut at_master.unwrap()).await;
+    let is_quit = heard.get(4).is_none_or(|command| *command == 1);
+    (told, deaths, !is_quit)
+}
+
+#[tokio::test]
+async fn a_query_of_death_takes_two_satellites_at_most_and_never_the_master() {
+    let three = "127.0.0.1:2,127.0.0.1:3,127.0.0.1:4";
+    assert_eq!(query_of_death(three).await, (1105, 2, false));
+    assert_eq!(query_of_death("127.0.0.1:2").await, (1105, 1, false));
 }

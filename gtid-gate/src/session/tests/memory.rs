@@ -325,7 +325,7 @@ fn any_order_of_long_data_prepare_close_reset_and_change_user_gives_back_exactly
         .build()
         .unwrap();
     let shared = runtime.block_on(async { shared(&[]) });
-    let (password, account) = (Arc::default(), Arc::from("app@%"));
+    let (password, account) = (Arc::default(), "app@%".into());
     let passwords = &shared.passwords;
     passwords.keep("app", false, &password, &account, None);
     let steps = prop::collection::vec(step(), 1..60);

@@ -26,7 +26,7 @@ pub(super) fn new_session(shared: &Arc<Shared>, client: DuplexStream) -> Session
     client.capabilities = cap::FOR_QUESTIONS | cap::REQUIRED | cap::LOCAL_FILES;
     let account = Account {
         user: "app".to_owned(),
-        account: Arc::from("app@%"),
+        account: "app@%".into(),
         password: Arc::new(Password::default()),
         charset: 255,
         database: None,
@@ -128,7 +128,16 @@ pub(super) fn satellite_over(
     session: &mut Session,
     stream: impl Stream + 'static,
 ) {
-    let server = &shared.gate.servers.satellites()[0];
+    nth_satellite_over(shared, session, 0, stream);
+}
+
+pub(super) fn nth_satellite_over(
+    shared: &Shared,
+    session: &mut Session,
+    at: usize,
+    stream: impl Stream + 'static,
+) {
+    let server = &shared.gate.servers.satellites()[at];
     publish(server);
     session
         .connections
