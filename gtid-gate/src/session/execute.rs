@@ -36,6 +36,8 @@ impl Session {
         self.promise(known.hint);
         self.tie(known.ties);
         self.names = known.names.clone();
+        let judged = self.judged(known, &work);
+        let known = judged.as_ref().unwrap_or(known);
         let plan = plan(&self.state, known, &work);
         let why = reasons::why(&self.state, known, &plan, self.leave.is_some());
         self.trace.planned(known, why);
@@ -105,6 +107,7 @@ impl Session {
                 Ok(())
             }
             InReadOnly::Read(id) => {
+                self.proves_inside(id, work).await?;
                 let answer = self.on_satellite(id, work, Told::Data).await?;
                 let moved = self.state.tx != Tx::OnSatellite(id);
                 if answer.error.is_none() && !moved {
@@ -255,6 +258,8 @@ impl Session {
     ) -> Result<Option<u16>, Fault> {
         self.promise(known.hint);
         self.names = known.names.clone();
+        let judged = self.judged(known, work);
+        let known = judged.as_ref().unwrap_or(known);
         debug_assert!(matches!(work.shape(), Shape::Prepare { .. }));
         self.tie(known.ties);
         let is_connected = |id| self.connections.satellites.get(id).is_some();

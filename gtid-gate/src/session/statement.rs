@@ -28,6 +28,18 @@ impl Known {
         Ok(Self { hint, ..self })
     }
 
+    /// The same, for this reason not for satellites.
+    pub fn for_master(&self, reason: &'static str) -> Self {
+        Self {
+            class: Class::Write(reason),
+            digest: self.digest.clone(),
+            names: self.names.clone(),
+            listed: self.listed.clone(),
+            hint: self.hint,
+            ..*self
+        }
+    }
+
     pub fn of(understood: Understood) -> Result<Self, SqlError> {
         Ok(Self {
             class: understood.class,

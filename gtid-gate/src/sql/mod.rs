@@ -2,6 +2,7 @@
 
 mod class;
 mod classify;
+mod definition;
 mod digest;
 mod functions;
 mod keywords;
@@ -9,6 +10,7 @@ mod lex;
 mod names;
 mod parse;
 mod question;
+mod routine;
 mod select;
 mod set;
 mod show;
@@ -20,6 +22,7 @@ mod tokens;
 
 pub use class::{ChoiceValue, Class, SetItem};
 pub use classify::{Understood, classify, understand, understand_bytes};
+pub use definition::Uses;
 pub use digest::{Digest, of_unclear};
 pub use names::{Name, Names, folded};
 pub use question::{BadQuestion, Explained, Question};

@@ -147,7 +147,7 @@ fn call(tokens: &Tokens, at: usize) -> Result<(), Class> {
 }
 
 /// `WITH c (a, b) AS (SELECT …`, `FROM (SELECT …) [AS] d (a, b)`: a name with its columns, where the grammar has no expression.
-fn lists_columns(tokens: &Tokens, at: usize) -> bool {
+pub fn lists_columns(tokens: &Tokens, at: usize) -> bool {
     let is_column = |at: &usize| matches!(tokens.kind(*at), Some(Kind::Word | Kind::Backtick));
     let mut end = at + 2;
     while is_column(&end) && tokens.is_symbol(end + 1, b',') {

@@ -22,7 +22,11 @@ fn wrote(number: u64, tables: Option<&[&str]>) -> Written {
             .collect()
     });
     let gtid = gtid(number);
-    Written { gtid, tables }
+    Written {
+        gtid,
+        keeps_names: tables.is_some(),
+        tables,
+    }
 }
 
 fn sample(before: &str, after: &str) -> Sample {
