@@ -4,7 +4,7 @@
 //! Out: the tables of a query. Names are folded (`sql::folded`).
 //! Must never: leave out a table that a name may stand for.
 
-use super::definitions::{Definition, Definitions};
+use super::definitions::{Asks, Definition, Definitions};
 use crate::gtid::GtidSet;
 use crate::sql::{Name, Names};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -65,7 +65,7 @@ pub struct Catalog {
     stands_for: ByName<Reads>,
     tables: ByName<()>,
     /// The views, and what of each may ask about the session.
-    views: ByName<Option<Arc<str>>>,
+    views: ByName<Option<Arc<Asks>>>,
     /// How many of them may ask.
     asking: usize,
     /// Names of views that asked once, and don't now: a satellite may still have them as they were.
@@ -138,7 +138,7 @@ impl Catalog {
     }
 
     /// Of the views among these names, what may ask about the session; of none, of all views that there are.
-    pub fn asks(&self, read: Option<(&Names, Option<&str>)>) -> Option<Arc<str>> {
+    pub fn asks(&self, read: Option<(&Names, Option<&str>)>) -> Option<Arc<Asks>> {
         if self.asking == 0 {
             return None;
         }
@@ -228,7 +228,7 @@ impl Catalog {
 }
 
 /// Of two views of one name in another case, the one that asks counts.
-fn views(sample: &Sample) -> ByName<Option<Arc<str>>> {
+fn views(sample: &Sample) -> ByName<Option<Arc<Asks>>> {
     let names = sample.views.iter().map(|v| &v.view);
     let definitions = Definitions::new(names.clone(), &sample.definitions);
     let mut views = ByName::new();

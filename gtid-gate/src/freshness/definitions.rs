@@ -4,7 +4,7 @@
 //! Must never: call a view harmless of which some part is not known.
 
 use super::catalog::Table;
-use crate::sql::{Name, Uses};
+use crate::sql::{Name, Ties, Uses};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -13,6 +13,15 @@ pub struct Definition {
     pub name: Table,
     pub is_function: bool,
     pub uses: Uses,
+}
+
+/// What of a view may ask about the session that reads through it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Asks {
+    /// For people: the view or function, and what in it.
+    pub what: Box<str>,
+    /// What all of it needs of the session's connection.
+    pub ties: Ties,
 }
 
 /// A view or a function.
@@ -46,24 +55,29 @@ impl<'a> Definitions<'a> {
         }
     }
 
-    /// What of a view may ask about the session, for people; nothing: it is proven that nothing does.
-    pub fn asks(&self, view: &Table) -> Option<Arc<str>> {
+    /// Nothing: it is proven that nothing of it asks.
+    pub fn asks(&self, view: &Table) -> Option<Arc<Asks>> {
         let first = Item {
             name: view.clone(),
             is_function: false,
         };
         let (mut seen, mut left) = (HashSet::from([first.clone()]), vec![first]);
+        let (mut what, mut ties) = (None, SESSION);
         while let Some(item) = left.pop() {
             let Some(uses) = self.uses.get(&item) else {
-                return Some(format!("{item}: definition that is not known").into());
+                let unknown = || format!("{item}: definition that is not known");
+                what.get_or_insert_with(unknown);
+                continue;
             };
             if let Some(asks) = &uses.asks {
-                return Some(format!("{item}: {asks}").into());
+                what.get_or_insert_with(|| format!("{item}: {asks}"));
             }
+            ties = joined(ties, uses.ties);
             let used = self.used(&item, uses).filter(|u| seen.insert(u.clone()));
             left.extend(used.collect::<Vec<_>>());
         }
-        None
+        let what = what?.into();
+        Some(Arc::new(Asks { what, ties }))
     }
 
     /// Other definitions that one uses.
@@ -79,6 +93,24 @@ impl<'a> Definitions<'a> {
             is_function: false,
         });
         functions.chain(views)
+    }
+}
+
+/// Of what may leave something on the session's connection, and read anything.
+const SESSION: Ties = Ties {
+    stays: true,
+    about_session: true,
+    reads: true,
+    ..Ties::NONE
+};
+
+fn joined(all: Ties, more: Ties) -> Ties {
+    Ties {
+        about_last: all.about_last || more.about_last,
+        found_rows: all.found_rows || more.found_rows,
+        asks_insert_id: all.asks_insert_id || more.asks_insert_id,
+        sets_insert_id: all.sets_insert_id || more.sets_insert_id,
+        ..all
     }
 }
 
@@ -131,7 +163,7 @@ mod tests {
             view("own", "select connection_id() AS `c`"),
             view("over", "select `d`.`plain`.`a` AS `own` from `d`.`plain`"),
             view("nested", "select `x`.`c` AS `c` from `d`.`own` `x`"),
-            view("calls", "select `f`() AS `f` from `d`.`t`"),
+            view("calls", "select row_count() AS `r`,`f`() AS `f`"),
             view("twice", "select `half`(`o`.`twice`(1)) AS `f`"),
             view("reads", "select `g`() AS `g`"),
             view("loadable", "select some_component() AS `g`"),
@@ -146,7 +178,7 @@ mod tests {
         ];
         let views = names.map(table);
         let definitions = Definitions::new(views.iter(), &all);
-        let asks = |name: &str| definitions.asks(&table(name)).map(|a| a.to_string());
+        let asks = |name: &str| definitions.asks(&table(name)).map(|a| a.what.to_string());
         let own = "view `d`.`own`: CONNECTION_ID()";
         for (name, expected) in [
             ("plain", None),
@@ -155,7 +187,7 @@ mod tests {
             ("own", Some(own)),
             ("nested", Some(own)),
             ("reads", Some(own)),
-            ("calls", Some(own)),
+            ("calls", Some("view `d`.`calls`: ROW_COUNT()")),
             (
                 "loadable",
                 Some("function `d`.`some_component`: definition that is not known"),
@@ -167,5 +199,8 @@ mod tests {
         ] {
             assert_eq!(asks(name).as_deref(), expected, "{name}");
         }
+        let ties = |name: &str| definitions.asks(&table(name)).map(|asks| asks.ties);
+        assert!(ties("calls").is_some_and(|t| t.about_last && t.stays));
+        assert!(ties("own").is_some_and(|t| !t.about_last && t.stays));
     }
 }

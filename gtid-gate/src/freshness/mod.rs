@@ -27,6 +27,7 @@ mod wait;
 pub use admission::{Gate, Leave, Request};
 pub use catalog::Catalog;
 pub use classes::class_of;
+pub use definitions::Asks;
 pub use fleet::{FleetError, LimitsByHand, RunningByHand};
 pub use history::{History, Place, Told};
 pub use master_leave::MasterLeave;

@@ -6,6 +6,7 @@
 //! Must never: take for a proof what a definition may have changed that the stream has not told of.
 
 use super::admission::Gate;
+use super::definitions::Asks;
 use super::table_writes::TableNames;
 use crate::backend::Server;
 use std::sync::Arc;
@@ -18,8 +19,8 @@ const PATIENCE: Duration = Duration::from_millis(30);
 /// Why a read is not for satellites.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unproven {
-    /// A view that may ask about the session, and what of it does.
-    Asks(Arc<str>),
+    /// A view among them may ask about the session.
+    Asks(Arc<Asks>),
     /// What the names stand for is not known as of now.
     Unknown,
 }

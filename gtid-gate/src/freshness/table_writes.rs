@@ -7,6 +7,7 @@
 //! Must never: call something covered of which the stream has not told, or go by a catalog that a later definition changed.
 
 use super::catalog::{Catalog, Reads, Sample};
+use super::definitions::Asks;
 use super::proof::{Proof, Unproven};
 use crate::backend::Position;
 use crate::common::lock;
@@ -162,7 +163,7 @@ impl TableWrites {
     }
 
     /// What of the views among these names may ask about the session, as far as that was told last; of none, of all views that there are.
-    pub fn asks(&self, names: Option<TableNames<'_>>) -> Option<Arc<str>> {
+    pub fn asks(&self, names: Option<TableNames<'_>>) -> Option<Arc<Asks>> {
         self.known_catalog()?.asks_of(names)
     }
 
@@ -200,7 +201,7 @@ impl TableWrites {
 }
 
 impl Catalog {
-    fn asks_of(&self, read: Option<TableNames<'_>>) -> Option<Arc<str>> {
+    fn asks_of(&self, read: Option<TableNames<'_>>) -> Option<Arc<Asks>> {
         let database = read.and_then(|r| r.database).map(folded);
         self.asks(read.map(|r| (r.names, database.as_deref())))
     }

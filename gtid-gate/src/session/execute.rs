@@ -34,10 +34,10 @@ impl Session {
             return self.answer_question(asked, known.hint, &work).await;
         }
         self.promise(known.hint);
-        self.tie(known.ties);
         self.names = known.names.clone();
         let judged = self.judged(known, &work);
         let known = judged.as_ref().unwrap_or(known);
+        self.tie(known.ties);
         let plan = plan(&self.state, known, &work);
         let why = reasons::why(&self.state, known, &plan, self.leave.is_some());
         self.trace.planned(known, why);

@@ -85,7 +85,11 @@ impl Session {
         let known = judged.as_ref().unwrap_or(&known);
         let explanation = self.explanation(known, &work).await;
         (self.promise, self.names) = kept;
-        Ok(self.items(known, (statement, asks.as_deref()), explanation?))
+        Ok(self.items(
+            known,
+            (statement, asks.as_ref().map(|a| &*a.what)),
+            explanation?,
+        ))
     }
 
     async fn explanation(&mut self, known: &Known, work: &Work) -> Result<Explanation, Fault> {

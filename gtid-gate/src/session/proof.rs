@@ -8,14 +8,14 @@ use super::parts::Session;
 use super::statement::Known;
 use super::work::Work;
 use crate::backend::Server;
-use crate::freshness::{Proof, TableNames, Unproven};
+use crate::freshness::{Asks, Proof, TableNames, Unproven};
 use crate::protocol::error::SqlError;
-use crate::sql::Class;
+use crate::sql::{Class, Ties};
 use std::sync::Arc;
 
 impl Session {
     /// What of the views that a read names may ask about the session, as far as that is known already.
-    pub(super) fn asks(&self, known: &Known, work: &Work) -> Option<Arc<str>> {
+    pub(super) fn asks(&self, known: &Known, work: &Work) -> Option<Arc<Asks>> {
         if known.class != Class::Read {
             return None;
         }
@@ -29,7 +29,11 @@ impl Session {
     pub(super) fn judged(&mut self, known: &Known, work: &Work) -> Option<Known> {
         self.reads_names = known.class == Class::Read;
         let asks = self.asks(known, work)?;
-        Some(known.for_master(Unproven::Asks(asks).reason()))
+        let ties = Ties {
+            rows: known.ties.rows,
+            ..asks.ties
+        };
+        Some(known.for_master(Unproven::Asks(asks).reason(), ties))
     }
 
     /// Whether this satellite may answer the statement in hand.

@@ -22,7 +22,7 @@ use crate::freshness::{
 };
 use crate::protocol::error::{BackendError, SqlError};
 use crate::protocol::response::Shape;
-use crate::sql::Names;
+use crate::sql::{Names, Ties};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -131,6 +131,12 @@ impl Session {
                         }
                         Err(Unread::Unproven(unproven)) => {
                             self.trace.unproven(&unproven, self.master_position());
+                            if let Unproven::Asks(asks) = &unproven {
+                                self.tie(Ties {
+                                    rows: self.ties.rows,
+                                    ..asks.ties
+                                });
+                            }
                             return self.run_on_master(work, opening).await;
                         }
                         Err(Unread::Elsewhere(reason)) => {

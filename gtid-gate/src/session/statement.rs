@@ -29,13 +29,14 @@ impl Known {
     }
 
     /// The same, for this reason not for satellites.
-    pub fn for_master(&self, reason: &'static str) -> Self {
+    pub fn for_master(&self, reason: &'static str, ties: Ties) -> Self {
         Self {
             class: Class::Write(reason),
             digest: self.digest.clone(),
             names: self.names.clone(),
             listed: self.listed.clone(),
             hint: self.hint,
+            ties,
             ..*self
         }
     }

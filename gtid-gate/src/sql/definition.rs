@@ -7,6 +7,7 @@
 use super::class::Class;
 use super::lex::{self, Kind};
 use super::names::{self, Name, folded};
+use super::ties::{self, Ties};
 use super::tokens::{Lower, Tokens};
 use super::{functions, routine, select};
 
@@ -38,10 +39,12 @@ const NATIVE: [&str; 22] = [
 ];
 
 /// What a definition uses.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Uses {
     /// What of it may ask about the session or touch it, for people.
     pub asks: Option<Box<str>>,
+    /// What it needs of the session's connection.
+    pub ties: Ties,
     /// Functions that are not known to be MySQL's own; without a schema: of the definition's own.
     pub calls: Vec<Name>,
     /// What may be views. Without a schema: of the definition's own.
@@ -63,29 +66,33 @@ impl Uses {
     fn of(text: &str, check: impl Fn(Tokens) -> Result<(), Box<str>>) -> Self {
         let lexed = match lex::tokens(text) {
             Ok(lexed) => lexed,
-            Err(lex::Unclear(reason)) => return Self::asking(reason.into()),
+            Err(lex::Unclear(reason)) => return Self::asking(reason.into(), Ties::NONE),
         };
         let list = &lexed.tokens;
         let tokens = Tokens { sql: text, list };
+        let ties = ties::ties(&Class::Write(""), &tokens);
         let mut calls = Vec::new();
         let screened = (0..list.len()).try_for_each(|at| token(&tokens, at, &mut calls));
         if let Err(asks) = screened.and_then(|()| check(tokens)) {
-            return Self::asking(asks);
+            return Self::asking(asks, ties);
         }
         match names::names(&tokens) {
             Some(names) => Self {
                 asks: None,
+                ties,
                 calls,
                 names: names.list,
             },
-            None => Self::asking("too many names".into()),
+            None => Self::asking("too many names".into(), ties),
         }
     }
 
-    fn asking(what: Box<str>) -> Self {
+    fn asking(what: Box<str>, ties: Ties) -> Self {
         Self {
             asks: Some(what),
-            ..Self::default()
+            ties,
+            calls: Vec::new(),
+            names: Vec::new(),
         }
     }
 }
