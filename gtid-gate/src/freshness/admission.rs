@@ -99,7 +99,10 @@ impl Gate {
         Self {
             servers,
             read_index,
-            table_writes: Arc::new(TableWrites::new(config.broken)),
+            table_writes: Arc::new(TableWrites::new(
+                config.broken,
+                config.table_stream.is_some(),
+            )),
             weights: Weights::new(config.heavy_from),
             shapes: Shapes::default(),
             statements: Statements::default(),

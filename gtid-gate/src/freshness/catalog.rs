@@ -4,9 +4,11 @@
 //! Out: the tables of a query. Names are folded (`sql::folded`).
 //! Must never: leave out a table that a name may stand for.
 
+use super::definitions::{Asks, Definition, Definitions};
 use crate::gtid::GtidSet;
 use crate::sql::{Name, Names};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 /// Schemas whose tables are no data of the log's.
 const SERVER_SCHEMAS: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
@@ -41,6 +43,8 @@ pub struct Sample {
     pub views: Vec<View>,
     pub cascades: Vec<Cascade>,
     pub tables: Vec<Table>,
+    /// What views, and functions that they may call, use. Nothing: a capture of an earlier release does not say.
+    pub definitions: Vec<Definition>,
 }
 
 /// The tables of a query.
@@ -60,7 +64,16 @@ pub struct Catalog {
     /// What a view, or a table with parents, stands for. Other tables stand for themselves.
     stands_for: ByName<Reads>,
     tables: ByName<()>,
+    /// The views, and what of each may ask about the session.
+    views: ByName<Option<Arc<Asks>>>,
+    /// How many of them may ask.
+    asking: usize,
+    /// Names of views that asked once, and don't now: a satellite may still have them as they were.
+    asked: HashSet<Table>,
 }
+
+/// More names of views that asked once are not remembered.
+const MOST_ASKED: usize = 10_000;
 
 fn find<'a, T>(map: &'a ByName<T>, schema: &str, name: &str) -> Option<&'a T> {
     map.get(schema)?.get(name)
@@ -74,6 +87,8 @@ fn put<T>(map: &mut ByName<T>, table: Table, value: T) {
 
 impl Catalog {
     pub fn of(sample: Sample) -> Self {
+        let views = views(&sample);
+        let asking = of_all(&views).filter(|(_, asks)| asks.is_some()).count();
         let mut edges: HashMap<Table, Option<Vec<Table>>> = HashMap::new();
         for cascade in sample.cascades {
             let parents = edges
@@ -104,7 +119,52 @@ impl Catalog {
             lower_case: sample.lower_case,
             stands_for,
             tables,
+            views,
+            asking,
+            asked: HashSet::new(),
         }
+    }
+
+    /// What comes after the one before.
+    pub fn after(mut self, before: Option<&Self>) -> Self {
+        let Some(before) = before else {
+            return self;
+        };
+        let asking = of_all(&before.views).filter(|(_, asks)| asks.is_some());
+        let asked = asking.map(|(table, _)| table);
+        let asked = asked.chain(before.asked.iter().cloned());
+        self.asked = asked.take(MOST_ASKED).collect();
+        self
+    }
+
+    /// Of the views among these names, what may ask about the session; of none, of all views that there are.
+    pub fn asks(&self, read: Option<(&Names, Option<&str>)>) -> Option<Arc<Asks>> {
+        if self.asking == 0 {
+            return None;
+        }
+        match read {
+            Some((names, database)) if self.compares(names, database) => qualified(names, database)
+                .find_map(|(schema, name)| find(&self.views, schema, name)?.clone()),
+            _ => of_all(&self.views).find_map(|(_, asks)| asks.cloned()),
+        }
+    }
+
+    /// Whether these names are the master's in the same letters.
+    fn compares(&self, names: &Names, database: Option<&str>) -> bool {
+        !self.lower_case || names.ascii && database.is_none_or(str::is_ascii)
+    }
+
+    /// Whether one of these names is a view, or was one that asked about the session.
+    pub fn names_view(&self, names: &Names, database: Option<&str>) -> bool {
+        !self.compares(names, database)
+            || qualified(names, database).any(|(schema, name)| {
+                let table = || Table {
+                    schema: schema.into(),
+                    name: name.into(),
+                };
+                find(&self.views, schema, name).is_some()
+                    || !self.asked.is_empty() && self.asked.contains(&table())
+            })
     }
 
     #[cfg(test)]
@@ -124,7 +184,7 @@ impl Catalog {
 
     /// The tables that a query with these names may read, and those whose changes change them.
     pub fn reads(&self, names: &Names, database: Option<&str>) -> Reads {
-        if self.lower_case && !(names.ascii && database.is_none_or(str::is_ascii)) {
+        if !self.compares(names, database) {
             return Reads::Anything;
         }
         let mut found = BTreeSet::new();
@@ -165,6 +225,28 @@ impl Catalog {
             name: found.1.into(),
         })
     }
+}
+
+/// Of two views of one name in another case, the one that asks counts.
+fn views(sample: &Sample) -> ByName<Option<Arc<Asks>>> {
+    let names = sample.views.iter().map(|v| &v.view);
+    let definitions = Definitions::new(names.clone(), &sample.definitions);
+    let mut views = ByName::new();
+    for view in names {
+        let other = find(&views, &view.schema, &view.name).cloned().flatten();
+        let asks = other.or_else(|| definitions.asks(view));
+        put(&mut views, view.clone(), asks);
+    }
+    views
+}
+
+fn of_all<T>(map: &ByName<Option<T>>) -> impl Iterator<Item = (Table, Option<&T>)> {
+    map.iter().flat_map(|(schema, names)| {
+        names.iter().map(|(name, value)| {
+            let (schema, name) = (schema.clone(), name.clone());
+            (Table { schema, name }, value.as_ref())
+        })
+    })
 }
 
 fn qualified<'a>(

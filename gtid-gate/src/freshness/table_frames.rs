@@ -3,13 +3,17 @@
 //! Must never: trust a length, or take half a frame for a whole one.
 
 use super::catalog::{Cascade, Sample, Table, View};
+use super::definitions::Definition;
 use super::table_writes::Written;
 use crate::gtid::{Gtid, GtidSet};
-use crate::sql::folded;
+use crate::sql::{Uses, folded};
 
 /// A catalog of a million tables takes less.
 pub const MOST: usize = 256 << 20;
 const VERSION: u16 = 1;
+/// A transaction counts as having written everything, and views and functions may be others after it.
+const ALL: u8 = 1;
+const FUNCTION: u8 = 2;
 
 #[derive(Debug)]
 pub enum Frame {
@@ -70,11 +74,17 @@ fn hello(mut body: Body<'_>) -> Result<Frame, FrameError> {
 fn transaction(mut body: Body<'_>) -> Result<Frame, FrameError> {
     let gtid = gtid(body.text()?)?;
     let committed = i64::from_be_bytes(body.array()?);
-    let tables = match body.u8()? {
+    let all = body.u8()?;
+    let keeps_names = all != ALL;
+    let tables = match all {
         0 => Some(body.several(|b| Ok((b.text()?.to_owned(), b.text()?.to_owned())))?),
         _ => None,
     };
-    let written = Written { gtid, tables };
+    let written = Written {
+        gtid,
+        tables,
+        keeps_names,
+    };
     Ok(Frame::Transaction { written, committed })
 }
 
@@ -101,7 +111,16 @@ fn catalog(mut body: Body<'_>) -> Result<Sample, FrameError> {
             Ok(Cascade { child, parent })
         })?,
         tables: body.several(Body::table)?,
+        definitions: definitions(body)?,
     })
+}
+
+/// A capture of an earlier release sends none.
+fn definitions(mut body: Body<'_>) -> Result<Vec<Definition>, FrameError> {
+    match body.0.is_empty() {
+        true => Ok(Vec::new()),
+        false => body.several(Body::definition),
+    }
 }
 
 impl<'a> Body<'a> {
@@ -146,6 +165,23 @@ impl<'a> Body<'a> {
     fn table(&mut self) -> Result<Table, FrameError> {
         let (schema, name) = (folded(self.text()?).into(), folded(self.text()?).into());
         Ok(Table { schema, name })
+    }
+
+    fn definition(&mut self) -> Result<Definition, FrameError> {
+        let is_function = self.u8()? == FUNCTION;
+        let name = self.table()?;
+        let parameters = self.several(Body::text)?;
+        let size = self.u32()?;
+        let text = self.utf8(size)?;
+        let uses = match is_function {
+            true => Uses::of_function(text, &parameters),
+            false => Uses::of_view(text),
+        };
+        Ok(Definition {
+            name,
+            is_function,
+            uses,
+        })
     }
 
     /// Takes no memory for more than there is.
@@ -262,9 +298,37 @@ mod tests {
                 && sample.views[1].reads.is_none()
         );
         assert_eq!(sample.cascades.len(), 1);
+        assert!(sample.definitions.is_empty(), "of an earlier capture");
         for short in 1..catalog.len() {
             assert!(frame(&catalog[..short]).is_err(), "{short}");
         }
+    }
+
+    #[test]
+    fn definitions_are_read_as_capture_writes_them() {
+        let catalog = Writer::new(4).long("").long("").bytes(&[0]);
+        let catalog = catalog.u32(0).u32(0).u32(0).u32(2);
+        let view = catalog.bytes(&[1]).text("d").text("V").u32(0);
+        let view = view.long("select `F`(1) AS `x`").bytes(&[2]);
+        let function = view.text("d").text("f").u32(1).text("a");
+        let bytes = function.long("begin set a = 1; return @x; end").0;
+        let Frame::Catalog(sample) = frame(&bytes).unwrap() else {
+            panic!("no catalog");
+        };
+        let [view, function] = &sample.definitions[..] else {
+            panic!("{sample:?}");
+        };
+        assert_eq!((&*view.name.name, view.is_function), ("v", false));
+        assert_eq!(&*view.uses.calls[0].table, "f");
+        assert_eq!(function.uses.asks.as_deref(), Some("user variable"));
+        let all = |all: u8| {
+            let bytes = Writer::new(2).text(&format!("{UUID}:7")).bytes(&[0; 8]);
+            match frame(&bytes.bytes(&[all]).0).unwrap() {
+                Frame::Transaction { written, .. } => (written.tables, written.keeps_names),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!((all(1), all(2)), ((None, false), (None, true)));
     }
 
     #[test]

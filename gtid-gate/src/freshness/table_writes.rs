@@ -7,6 +7,8 @@
 //! Must never: call something covered of which the stream has not told, or go by a catalog that a later definition changed.
 
 use super::catalog::{Catalog, Reads, Sample};
+use super::definitions::Asks;
+use super::proof::{Proof, Unproven};
 use crate::backend::Position;
 use crate::common::lock;
 use crate::gtid::{Gtid, GtidSet};
@@ -47,9 +49,13 @@ struct State {
     untold: GtidSet,
     /// The last that counts as having written everything.
     barrier: Option<Gtid>,
+    /// The last after which a view or function may be another one.
+    redefined: Option<Gtid>,
     /// Since then, by schema and table.
     writers: HashMap<String, HashMap<String, Gtid>>,
     catalog: Option<Arc<Catalog>>,
+    /// The one before, while the stream has not told of all that the new one may show.
+    earlier: Option<Arc<Catalog>>,
     /// What the master had when it was asked last.
     master_had: Option<Arc<Position>>,
 }
@@ -60,6 +66,8 @@ pub struct TableWrites {
     /// Wakes who waits for the stream.
     told: Notify,
     broken: Option<Broken>,
+    /// There is a stream to be followed: without one, by configuration, nothing is proven of names, nor looked at.
+    follows: bool,
 }
 
 /// One transaction of the stream.
@@ -68,11 +76,14 @@ pub struct Written {
     pub gtid: Gtid,
     /// Schema and table; nothing: everything.
     pub tables: Option<Vec<(String, String)>>,
+    /// Each name that is still there stands for what it stood for.
+    pub keeps_names: bool,
 }
 
 impl TableWrites {
-    pub fn new(broken: Option<Broken>) -> Self {
+    pub fn new(broken: Option<Broken>, follows: bool) -> Self {
         Self {
+            follows,
             broken: broken.filter(|_| cfg!(feature = "test-break")),
             ..Self::default()
         }
@@ -136,10 +147,12 @@ impl TableWrites {
             Some(Broken::Views) => sample.views.clear(),
             _ => {}
         }
-        let catalog = Some(Arc::new(Catalog::of(sample)));
+        let catalog = Catalog::of(sample);
         {
             let mut state = lock(&self.state);
-            (state.catalog, state.silent) = (catalog, false);
+            let before = state.catalog.take();
+            state.catalog = Some(Arc::new(catalog.after(before.as_deref())));
+            (state.earlier, state.silent) = (before, false);
         }
         self.told.notify_waiters();
     }
@@ -147,6 +160,26 @@ impl TableWrites {
     /// What tables there were when that was told last.
     pub fn known_catalog(&self) -> Option<Arc<Catalog>> {
         lock(&self.state).catalog.clone()
+    }
+
+    /// What of the views among these names may ask about the session, as far as that was told last; of none, of all views that there are.
+    pub fn asks(&self, names: Option<TableNames<'_>>) -> Option<Arc<Asks>> {
+        self.known_catalog()?.asks_of(names)
+    }
+
+    /// Whether a satellite that has this, if that is known, may answer a read of these names; of none, of anything.
+    pub fn proves(&self, names: Option<TableNames<'_>>, has: Option<&GtidSet>) -> Proof {
+        let no_names = names.is_some_and(|n| n.names.list.is_empty());
+        match self.follows && !no_names {
+            true => lock(&self.state).proves(names, has, self.broken == Some(Broken::Holes)),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether it is worth waiting for the stream.
+    pub fn may_tell(&self) -> bool {
+        let state = lock(&self.state);
+        state.connected && !state.silent
     }
 
     /// What a read of these tables needs that must have all of these sets.
@@ -167,6 +200,17 @@ impl TableWrites {
     }
 }
 
+impl Catalog {
+    fn asks_of(&self, read: Option<TableNames<'_>>) -> Option<Arc<Asks>> {
+        let database = read.and_then(|r| r.database).map(folded);
+        self.asks(read.map(|r| (r.names, database.as_deref())))
+    }
+
+    fn may_be_view(&self, read: Option<TableNames<'_>>) -> bool {
+        read.is_none_or(|r| self.names_view(r.names, r.database.map(folded).as_deref()))
+    }
+}
+
 impl State {
     fn untold(&mut self, set: &GtidSet) {
         let mut new = set.clone();
@@ -184,6 +228,9 @@ impl State {
         match written.tables {
             None => {
                 self.barrier = Some(written.gtid);
+                if !written.keeps_names || !self.untold.is_empty() {
+                    self.redefined = Some(written.gtid);
+                }
                 // All of them are before it.
                 self.writers.clear();
                 self.untold = GtidSet::new();
@@ -204,6 +251,47 @@ impl State {
         self.barrier.as_ref().is_none_or(has)
             && catalog.before.contains_set(&self.untold)
             && (covered || self.known.contains_set(&catalog.after))
+    }
+
+    /// All of it was told, or the catalog shows what it did.
+    fn knows(&self, set: &GtidSet, catalog: &Catalog) -> bool {
+        self.known.contains_set(set) || {
+            let mut rest = set.clone();
+            rest.subtract(&self.known);
+            catalog.before.contains_set(&rest)
+        }
+    }
+
+    /// No view or function became another one between its reading and what is known.
+    fn shows_names(&self, catalog: &Catalog, covered: bool) -> bool {
+        let has = |gtid: &Gtid| catalog.before.contains(gtid);
+        self.redefined.as_ref().is_none_or(has)
+            && catalog.before.contains_set(&self.untold)
+            && (covered || self.knows(&catalog.after, catalog))
+    }
+
+    fn proves(&self, names: Option<TableNames<'_>>, has: Option<&GtidSet>, covered: bool) -> Proof {
+        let catalogs = self.catalog.iter().chain(&self.earlier);
+        let shows = |c: &&Arc<Catalog>| self.shows_names(c, covered);
+        let Some(catalog) = catalogs.clone().find(shows) else {
+            return Err(Unproven::Unknown);
+        };
+        if let Some(asks) = catalog.asks_of(names) {
+            return Err(Unproven::Asks(asks));
+        }
+        let Some(has) = has else {
+            return Ok(());
+        };
+        let as_told = covered || self.knows(has, catalog);
+        let as_shown = self
+            .redefined
+            .as_ref()
+            .is_none_or(|gtid| has.contains(gtid))
+            && has.contains_set(&self.untold);
+        match as_told && (as_shown || !catalog.may_be_view(names)) {
+            true => Ok(()),
+            false => Err(Unproven::Unknown),
+        }
     }
 
     fn needs<'a>(

@@ -48,6 +48,7 @@ impl Session {
     pub(super) async fn command(&mut self, request: Request) -> Result<(), Fault> {
         self.ties = Ties::NONE;
         self.names = None;
+        self.reads_names = false;
         let command = request.command();
         if request.continued && !MAY_BE_LONG.contains(&command) {
             return Err(Fault::Fatal(SqlError::malformed_packet()));

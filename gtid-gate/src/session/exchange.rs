@@ -235,7 +235,7 @@ impl Session {
     /// Whether the answer leaves unknown where the session stands. A read that asks nothing of its session changes nothing there, but
     /// with autocommit off it may begin a transaction.
     fn leaves_unreported(&self, backend: &Backend, answer: &Answer) -> bool {
-        let reads = self.names.is_some() || answer.prepared.is_some();
+        let reads = self.reads_names || answer.prepared.is_some();
         let alone = self.state.autocommit && self.state.tx == Tx::None;
         match (answer.error, backend.server.role) {
             (Some(_), Role::Satellite) => !self.state.autocommit && self.state.tx == Tx::None,

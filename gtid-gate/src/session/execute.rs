@@ -40,13 +40,16 @@ impl Session {
             return self.answer_question(asked, known.hint, &work).await;
         }
         self.promise(known.hint);
-        self.tie(known.ties);
         self.names = known.names.clone();
-        let mut plan = plan::plan(&self.state, known, &work);
+        let mut judged = self.judged(known, &work);
+        let mut plan = plan::plan(&self.state, judged.as_ref().unwrap_or(known), &work);
         if relies_on_state(&plan) && !self.is_settled() {
             self.settle().await?;
-            plan = plan::plan(&self.state, known, &work);
+            judged = self.judged(known, &work);
+            plan = plan::plan(&self.state, judged.as_ref().unwrap_or(known), &work);
         }
+        let known = judged.as_ref().unwrap_or(known);
+        self.tie(known.ties);
         let why = reasons::why(&self.state, known, &plan, self.leave.is_some());
         self.trace.planned(known, why);
         self.check_tables(known, &work)?;
@@ -116,6 +119,7 @@ impl Session {
                 Ok(())
             }
             InReadOnly::Read(id) => {
+                self.proves_inside(id, work).await?;
                 let answer = self.on_satellite(id, work, Told::Data).await?;
                 let moved = self.state.tx != Tx::OnSatellite(id);
                 if answer.error.is_none() && !moved {
@@ -295,6 +299,8 @@ impl Session {
     ) -> Result<Option<u16>, Fault> {
         self.promise(known.hint);
         self.names = known.names.clone();
+        let judged = self.judged(known, work);
+        let known = judged.as_ref().unwrap_or(known);
         debug_assert!(matches!(work.shape(), Shape::Prepare { .. }));
         self.tie(known.ties);
         let is_connected = |id| self.connections.satellites.get(id).is_some();

@@ -79,16 +79,23 @@ impl Session {
         let kept = (self.promise.clone(), self.names.take());
         self.promise = self.would_promise(hint);
         self.names = known.names.clone();
-        let explanation = self.explanation(&known, statement).await;
+        let work = as_query(statement);
+        let asks = self.asks(&known, &work);
+        let judged = self.judged(&known, &work);
+        let known = judged.as_ref().unwrap_or(&known);
+        let explanation = self.explanation(known, &work).await;
         (self.promise, self.names) = kept;
-        Ok(self.items(&known, statement, explanation?))
+        Ok(self.items(
+            known,
+            (statement, asks.as_ref().map(|a| &*a.what)),
+            explanation?,
+        ))
     }
 
-    async fn explanation(&mut self, known: &Known, statement: &str) -> Result<Explanation, Fault> {
-        let work = as_query(statement);
+    async fn explanation(&mut self, known: &Known, work: &Work) -> Result<Explanation, Fault> {
         let opening = [BEGIN_READ_ONLY.to_owned()];
-        let way = match self.check_tables(known, &work) {
-            Ok(()) => self.way(known, &work, &opening),
+        let way = match self.check_tables(known, work) {
+            Ok(()) => self.way(known, work, &opening),
             Err(refusal) => Way::Known(Place::nowhere(refusal.message)),
         };
         match way {
@@ -98,7 +105,7 @@ impl Session {
                 level: None,
                 read_class: None,
             }),
-            Way::Read(opening) => self.foreseen(&work, opening).await,
+            Way::Read(opening) => self.foreseen(work, opening).await,
         }
     }
 
@@ -153,7 +160,14 @@ impl Session {
             excluded: &[],
         };
         let leave = patiently(&self.entry, gate.would_admit(request)).await?;
-        let place = self.place_of(leave);
+        let unproven = match &leave {
+            Ok(Leave::Satellite { server, .. }) => self.proves(server, work).await.err(),
+            _ => None,
+        };
+        let place = match unproven {
+            Some(unproven) => Place::new(self.name_of(0), Why::Statement(unproven.reason())),
+            None => self.place_of(leave),
+        };
         let class = class.and_then(|c| self.shared.config.classes.list.get(usize::from(c.index)));
         Ok(Explanation {
             place,
@@ -172,20 +186,27 @@ impl Session {
         }
     }
 
-    fn items(&self, known: &Known, statement: &str, found: Explanation) -> Vec<Vec<Value>> {
+    /// `asks`: what of a view in the statement may ask about the session.
+    fn items(
+        &self,
+        known: &Known,
+        (statement, asks): (&str, Option<&str>),
+        found: Explanation,
+    ) -> Vec<Vec<Value>> {
         let Explanation {
             place,
             standings,
             level,
             read_class,
         } = found;
-        let fixed: [(&str, Value); 8] = [
+        let fixed: [(&str, Value); 9] = [
             ("Statement", kind(&known.class).into()),
             ("Tables", some(&named_tables(statement).join(", "))),
             ("Schema", self.state.database.clone().into()),
             ("Runs_on", place.runs_on.into()),
             ("Reason", place.reason.into()),
             ("Advice", some(place.advice)),
+            ("Asks", some(asks.unwrap_or_default())),
             ("Consistency", level.into()),
             ("Class", read_class.into()),
         ];

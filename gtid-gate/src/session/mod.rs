@@ -11,6 +11,7 @@
 //! - `reasons`: why a statement goes where it goes, pure; `trace` gathers what `record` records of a statement, and of the last read
 //! - servers: `connections`, `held`; `seek` finds one, `sharing` gives it back, `turns`; `user`: as whom
 //! - what servers report, and are asked where they could not: `reported`, `settle`
+//! - `proof`: whether a satellite may answer, for the sake of the views that a read names
 //! - kept for other servers: `prepared`, `names`, `long_data`
 //!
 //! A session owns its connections: at most one to the master, one to each satellite used, all as the client's user.
@@ -40,6 +41,7 @@ mod prepared;
 mod prepared_commands;
 mod privileges;
 mod promise;
+mod proof;
 mod questions;
 mod read_only;
 mod reads;

@@ -46,6 +46,8 @@ pub(crate) struct Session {
     pub(super) ties: Ties,
     /// The names in the query in hand; nothing if it may read anything.
     pub(super) names: Option<Arc<Names>>,
+    /// The statement in hand reads: what its names stand for decides whether satellites may answer.
+    pub(super) reads_names: bool,
     /// What is recorded of the statement in hand.
     pub(super) trace: Trace,
 }
@@ -81,6 +83,7 @@ impl Session {
             expected: None,
             ties: Ties::NONE,
             names: None,
+            reads_names: false,
             trace: Trace::default(),
         }
     }

@@ -13,14 +13,16 @@ use super::state::Tx;
 use super::turns::patiently;
 use super::work::Work;
 use crate::backend::bounded;
-use crate::backend::{Backend, Incarnation, Server};
+use crate::backend::{Backend, Incarnation, Position, Server};
 use crate::common::classes::{Otherwise, ReadClass};
 use crate::common::consistency::MasterReads;
 use crate::common::why::Why;
-use crate::freshness::{Catalog, Leave, MasterLeave, Request, TableNames, Told, class_of};
+use crate::freshness::{
+    Catalog, Leave, MasterLeave, Request, TableNames, Told, Unproven, class_of,
+};
 use crate::protocol::error::{BackendError, SqlError};
 use crate::protocol::response::Shape;
-use crate::sql::Names;
+use crate::sql::{Names, Ties};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -31,6 +33,8 @@ enum Unread {
     Died(BackendError),
     /// It refused the read with this error, which the master may not give.
     OnMaster(u16),
+    /// It is not proven that a satellite may answer.
+    Unproven(Unproven),
     Fault(Fault),
 }
 
@@ -161,6 +165,17 @@ impl Session {
                             self.shared.metrics.moved_reads.inc();
                             failed.push(server.id);
                         }
+                        Err(Unread::Unproven(unproven)) => {
+                            self.trace.unproven(&unproven, self.master_position());
+                            self.reads_names = false;
+                            if let Unproven::Asks(asks) = &unproven {
+                                self.tie(Ties {
+                                    rows: self.ties.rows,
+                                    ..asks.ties
+                                });
+                            }
+                            return self.run_on_master(work, opening).await;
+                        }
                         Err(Unread::Elsewhere(reason)) => {
                             tracing::debug!(server = %server.name, %reason, "read moved");
                             self.shared.metrics.moved_reads.inc();
@@ -242,13 +257,9 @@ impl Session {
         work: &mut Work,
         opening: &[String],
     ) -> Result<Answer, Fault> {
-        let master = &self.shared.gate.servers.master;
-        self.trace.refused(master.position());
+        self.trace.refused(self.master_position());
         if !SqlError::is_lack(code) {
-            self.promise.covers = true;
-            self.before_master().await?;
-            self.queue_for_master(work).await?;
-            return self.read_on_master(work, opening).await;
+            return self.run_on_master(work, opening).await;
         }
         let strict = |class: ReadClass| class.otherwise == Otherwise::Error;
         if self.shared.config.fallback_limit == 0 || self.promise.admitted.is_some_and(strict) {
@@ -280,6 +291,22 @@ impl Session {
             _ if reads_no_table => Told::Nothing,
             _ => Told::Data,
         }
+    }
+
+    fn master_position(&self) -> Option<Arc<Position>> {
+        self.shared.gate.servers.master.position()
+    }
+
+    /// As what is no read for satellites.
+    async fn run_on_master(
+        &mut self,
+        work: &mut Work,
+        opening: &[String],
+    ) -> Result<Answer, Fault> {
+        self.promise.covers = true;
+        self.before_master().await?;
+        self.queue_for_master(work).await?;
+        self.read_on_master(work, opening).await
     }
 
     async fn read_by_leave(
@@ -331,7 +358,7 @@ impl Session {
     ) -> Result<Answer, Unread> {
         let server = admitted.server;
         let mut backend = self
-            .take_satellite(server, admitted.incarnation, (opening, self.is_heavy(work)))
+            .take_satellite(server, admitted.incarnation, (opening, work))
             .await?;
         self.expected = Some(Estimate {
             seconds: admitted.expected,
@@ -394,13 +421,14 @@ impl Session {
         }
     }
 
-    /// A connection to the admitted incarnation, ready for the session, where `opening` has been said; and a turn there. First
+    /// A connection to the admitted incarnation, ready for the session, where `opening` has been said; and a turn there, and the proof that
+    /// it may answer, as late as can be. First
     /// the connection: its owner may wait for a turn, so that who has a turn must not wait for a connection.
     async fn take_satellite(
         &mut self,
         server: &Arc<Server>,
         incarnation: &Incarnation,
-        (opening, heavy): (&[String], bool),
+        (opening, work): (&[String], &Work),
     ) -> Result<Box<Backend>, Unread> {
         self.turn = None;
         let known = self.connections.satellites.take(server.id);
@@ -417,9 +445,13 @@ impl Session {
             BackendError::Busy(error) => Unread::Fault(Fault::Sql(error)),
             other => Unread::Elsewhere(other),
         })?;
-        if let Err(error) = self.queue(server, heavy).await {
+        if let Err(error) = self.queue(server, self.is_heavy(work)).await {
             self.connections.satellites.put(backend);
             return Err(Unread::Fault(Fault::Sql(error)));
+        }
+        if let Err(unproven) = self.proves(server, work).await {
+            self.connections.satellites.put(backend);
+            return Err(Unread::Unproven(unproven));
         }
         if backend.incarnation == *incarnation
             && opening.is_empty()

@@ -31,6 +31,19 @@ impl Known {
         Ok(Self { hint, ..self })
     }
 
+    /// The same, for this reason not for satellites.
+    pub fn for_master(&self, reason: &'static str, ties: Ties) -> Self {
+        Self {
+            class: Class::Write(reason),
+            digest: self.digest.clone(),
+            names: self.names.clone(),
+            listed: self.listed.clone(),
+            hint: self.hint,
+            ties,
+            ..*self
+        }
+    }
+
     pub fn of(understood: Understood) -> Result<Self, SqlError> {
         Ok(Self {
             class: understood.class,

@@ -7,6 +7,7 @@ use super::statement::Known;
 use crate::backend::{Incarnation, Position, Server};
 use crate::common::consistency::Level;
 use crate::common::why::Why;
+use crate::freshness::Unproven;
 use crate::sql::{Class, Digest};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -88,6 +89,11 @@ impl Trace {
     /// The satellite that was chosen refused it.
     pub fn refused(&mut self, position: Option<Arc<Position>>) {
         self.chosen(Why::Refused, Duration::ZERO, position);
+    }
+
+    /// It is not proven that a satellite may answer.
+    pub fn unproven(&mut self, why: &Unproven, master: Option<Arc<Position>>) {
+        self.chosen(Why::Statement(why.reason()), Duration::ZERO, master);
     }
 
     /// A statement outside of transactions is about to be sent there. What the server has when it has answered may have come after the

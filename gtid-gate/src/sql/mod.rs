@@ -2,6 +2,7 @@
 
 mod class;
 mod classify;
+mod definition;
 mod digest;
 mod facts;
 mod functions;
@@ -13,6 +14,7 @@ mod names;
 mod question;
 mod reasons;
 mod remembered;
+mod routine;
 mod select;
 mod set;
 mod show;
@@ -26,6 +28,7 @@ mod verb;
 
 pub use class::{ChoiceValue, Class, Completion, SetItem};
 pub use classify::{Understood, classify, understand, understand_bytes};
+pub use definition::Uses;
 pub use digest::{Digest, of_unclear};
 pub use kills::{FailedKill, KillOfRoutine, failed_kill, is_kill_query, kill_of_routine};
 pub use mode::Mode;

@@ -214,7 +214,7 @@ fn quoted_call(tokens: &Tokens, at: usize, findings: &mut Findings) {
 }
 
 /// `WITH c (a, b) AS (SELECT …`, `FROM (SELECT …) [AS] d (a, b)`: a name with its columns, where the grammar has no expression.
-fn lists_columns(tokens: &Tokens, at: usize) -> bool {
+pub fn lists_columns(tokens: &Tokens, at: usize) -> bool {
     let is_column = |at: &usize| matches!(tokens.kind(*at), Some(Kind::Word | Kind::Backtick));
     let mut end = at + 2;
     while is_column(&end) && tokens.is_symbol(end + 1, b',') {
@@ -298,7 +298,7 @@ fn qualifier(tokens: &Tokens, at: usize, findings: &mut Findings) {
     }
 }
 
-fn of_server(tokens: &Tokens, at: usize, name: &str) -> Option<&'static str> {
+pub fn of_server(tokens: &Tokens, at: usize, name: &str) -> Option<&'static str> {
     // these fold to ASCII letters when MySQL compares names
     if name.contains(['\u{212a}', '\u{17f}', '\u{130}', '\u{131}']) {
         return Some("name with letters that fold to others");

@@ -22,7 +22,11 @@ fn wrote(number: u64, tables: Option<&[&str]>) -> Written {
             .collect()
     });
     let gtid = gtid(number);
-    Written { gtid, tables }
+    Written {
+        gtid,
+        keeps_names: tables.is_some(),
+        tables,
+    }
 }
 
 fn sample(before: &str, after: &str) -> Sample {
@@ -220,5 +224,165 @@ mod any_history {
                 }
             }
         }
+    }
+}
+
+/// Whether a satellite may answer, for the sake of the views that a read names.
+mod names {
+    use super::*;
+    use crate::freshness::catalog::View;
+    use crate::freshness::definitions::Definition;
+    use crate::sql::Uses;
+
+    const V: &str = "SELECT 1 FROM v";
+    const ASKS: &str = "select last_insert_id() AS `a`";
+    const PLAIN: &str = "select `db`.`t`.`a` AS `a` from `db`.`t`";
+
+    /// A catalog with this view `v`.
+    fn with_view(text: &str, before: &str, after: &str) -> Sample {
+        let name = Table {
+            schema: "db".into(),
+            name: "v".into(),
+        };
+        Sample {
+            views: vec![View {
+                view: name.clone(),
+                reads: None,
+            }],
+            definitions: vec![Definition {
+                name,
+                is_function: false,
+                uses: Uses::of_view(text),
+            }],
+            ..sample(before, after)
+        }
+    }
+
+    fn followed(text: &str) -> TableWrites {
+        let writes = TableWrites::new(None, true);
+        writes.begin("m", &set("1-10"));
+        writes.catalog(with_view(text, "1-10", "1-10"));
+        writes
+    }
+
+    fn defined(number: u64) -> Written {
+        wrote(number, None)
+    }
+
+    /// "yes", what asks, or "unknown".
+    fn proof(writes: &TableWrites, sql: &str, has: &str) -> String {
+        let names = understand(sql).names.unwrap();
+        let read = TableNames {
+            names: &names,
+            database: Some("Db"),
+        };
+        match writes.proves(Some(read), Some(&set(has))) {
+            Ok(()) => "yes".into(),
+            Err(Unproven::Asks(asks)) => asks.what.to_string(),
+            Err(Unproven::Unknown) => "unknown".into(),
+        }
+    }
+
+    #[test]
+    fn a_view_that_asks_about_the_session_is_not_read_on_a_satellite() {
+        let writes = followed(ASKS);
+        assert_eq!(
+            proof(&writes, "SELECT * FROM db.V", "1-10"),
+            "view `db`.`v`: LAST_INSERT_ID()"
+        );
+        assert_eq!(proof(&writes, T, "1-10"), "yes");
+        assert!(writes.proves(None, Some(&set("1-10"))).is_err());
+        assert_eq!(proof(&followed(PLAIN), V, "1-10"), "yes");
+    }
+
+    #[test]
+    fn nothing_is_proven_before_the_first_catalog_but_a_read_without_names() {
+        let writes = TableWrites::new(None, true);
+        assert_eq!(proof(&writes, T, "1-10"), "unknown");
+        assert_eq!(proof(&writes, "SELECT 1", "1-10"), "yes");
+        let without_stream = TableWrites::new(None, false);
+        assert_eq!(proof(&without_stream, V, "1-10"), "yes");
+    }
+
+    #[test]
+    fn a_view_that_was_replaced_is_not_read_by_what_was_known_of_it_before() {
+        let writes = followed(PLAIN);
+        writes.wrote(defined(11));
+        assert_eq!(proof(&writes, V, "1-10"), "unknown");
+        assert_eq!(proof(&writes, T, "1-11"), "unknown", "a view in its stead?");
+        writes.catalog(with_view(ASKS, "1-11", "1-11"));
+        assert_eq!(proof(&writes, T, "1-11"), "yes");
+        writes.wrote(defined(12));
+        writes.catalog(with_view(PLAIN, "1-12", "1-12"));
+        assert_eq!(proof(&writes, V, "1-11"), "unknown", "it has the old one");
+        assert_eq!(proof(&writes, T, "1-11"), "yes");
+        assert_eq!(proof(&writes, V, "1-12"), "yes");
+    }
+
+    #[test]
+    fn a_view_that_asked_and_became_a_table_is_not_read_where_it_still_is_a_view() {
+        let writes = followed(ASKS);
+        writes.wrote(defined(11));
+        let table = |before| Sample {
+            tables: with_view(ASKS, "", "")
+                .definitions
+                .into_iter()
+                .map(|d| d.name)
+                .collect(),
+            ..sample(before, before)
+        };
+        writes.catalog(table("1-11"));
+        assert_eq!(proof(&writes, V, "1-10"), "unknown");
+        assert_eq!(proof(&writes, V, "1-11"), "yes");
+        writes.wrote(defined(12));
+        writes.catalog(table("1-12"));
+        assert_eq!(proof(&writes, V, "1-10"), "unknown");
+    }
+
+    #[test]
+    fn a_truncated_table_sends_no_reads_to_the_master() {
+        let writes = followed(PLAIN);
+        writes.wrote(Written {
+            keeps_names: true,
+            ..defined(11)
+        });
+        // What lay before the stream is untold until then.
+        writes.catalog(with_view(PLAIN, "1-11", "1-11"));
+        for number in 12..20 {
+            let truncated = Written {
+                keeps_names: true,
+                ..defined(number)
+            };
+            writes.wrote(truncated);
+            assert_eq!(proof(&writes, V, &format!("1-{number}")), "yes");
+        }
+        writes.catalog(with_view(PLAIN, "1-19", "1-21"));
+        assert_eq!(proof(&writes, V, "1-19"), "yes", "by the one before");
+    }
+
+    #[test]
+    fn a_satellite_that_is_ahead_of_the_stream_answers_nothing_with_names() {
+        let writes = followed(PLAIN);
+        assert_eq!(proof(&writes, T, "1-11"), "unknown");
+        writes.wrote(wrote(11, Some(&["t"])));
+        assert_eq!(proof(&writes, T, "1-11"), "yes");
+        // Never told, but the catalog was read when it was there.
+        writes.catalog(with_view(PLAIN, "1-12", "1-12"));
+        assert_eq!(proof(&writes, T, "1-12"), "yes");
+    }
+
+    #[test]
+    fn of_a_capture_that_sends_no_definitions_no_view_is_proven() {
+        let writes = TableWrites::new(None, true);
+        writes.begin("m", &set("1-10"));
+        writes.catalog(Sample {
+            definitions: Vec::new(),
+            ..with_view(PLAIN, "1-10", "1-10")
+        });
+        assert_eq!(
+            proof(&writes, V, "1-10"),
+            "view `db`.`v`: definition that is not known"
+        );
+        assert_eq!(proof(&writes, T, "1-10"), "yes");
     }
 }

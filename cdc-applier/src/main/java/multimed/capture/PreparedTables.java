@@ -23,10 +23,10 @@ final class PreparedTables {
         }
     }
 
-    /** Forgets it; ALL if it is not known. */
+    /** Forgets it; ALL_ROWS if it is not known: none of them defines anything. */
     WrittenTables remove(String xid) {
         WrittenTables tables = byXid.remove(xid);
         names -= tables == null ? 0 : tables.tables().size();
-        return tables == null ? WrittenTables.ALL : tables;
+        return tables == null ? WrittenTables.ALL_ROWS : tables;
     }
 }

@@ -9,6 +9,7 @@ import multimed.binlog.QueryEvent;
 import multimed.binlog.TableMap;
 import multimed.binlog.TableName;
 import multimed.capture.tables.WrittenTables;
+import multimed.sqltext.DefiningStatements;
 
 /**
  * In: the events of one transaction, one by one. Out: the tables that it wrote. Pure; holds a bounded number of names, and no events.
@@ -33,17 +34,31 @@ final class TransactionTables {
     private String xid;
     private boolean onePhase;
     private boolean everything;
+    /** What of everything is not understood may have made or renamed a view or function. */
+    private boolean redefines;
 
     /** @param last whether it ends the transaction */
     void add(BinlogEvent event, boolean last) {
         try {
-            everything = everything || !understood(event, last);
+            boolean understood = understood(event, last);
+            everything = everything || !understood;
+            redefines = redefines || !understood && !keepsNames(event);
         } catch (MalformedEventException | IndexOutOfBoundsException e) {
             everything = true;
+            redefines = true;
         }
         if (everything) {
             tables.clear();
         }
+    }
+
+    private static boolean keepsNames(BinlogEvent event) {
+        int type = event.type();
+        if (type == EventType.QUERY) {
+            return DefiningStatements.keepNames(QueryEvent.parse(event).ascii());
+        }
+        return EventType.isChange(type) || type == EventType.XID || type == EventType.INTVAR || type == EventType.RAND
+                || type == EventType.USER_VAR;
     }
 
     private boolean understood(BinlogEvent event, boolean last) {
@@ -103,9 +118,9 @@ final class TransactionTables {
      * @param prepared the tables of prepared XA transactions; this one joins or leaves them
      */
     WrittenTables written(PreparedTables prepared) {
-        WrittenTables ended = xid == null ? WrittenTables.ALL : prepared.remove(xid);
+        WrittenTables ended = xid == null ? WrittenTables.NONE : prepared.remove(xid);
         if (everything || kind == null) {
-            return WrittenTables.ALL;
+            return everything && !redefines ? WrittenTables.ALL_ROWS : WrittenTables.ALL;
         }
         WrittenTables changed = WrittenTables.of(tables.values());
         return switch (kind) {

@@ -194,6 +194,22 @@ class TableStreamIT {
         }
     }
 
+    @Test
+    @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void theCatalogHasTheTextsOfViewsAndOfFunctionsThatViewsMayCall() throws Exception {
+        MasterAccess access = new MasterAccess(new Address(master.address(), 3306), TestMysql.USER, TestMysql.PASSWORD);
+        master.run("CREATE TABLE app.texts (id INT)", "CREATE FUNCTION app.text_f(a INT, b INT) RETURNS INT NO SQL RETURN a + 'secret'",
+                "CREATE VIEW app.text_v AS SELECT app.text_f(id, 2) AS x FROM app.texts");
+        try (TableStream stream = new TableStream(new Address("127.0.0.1", 0), access, new Metrics())) {
+            stream.restart(master.text("SELECT @@server_uuid"), executed());
+            try (TestSubscriber subscriber = new TestSubscriber(stream.port())) {
+                String catalog = subscriber.catalog();
+                assertTrue(catalog.contains("function app.text_f[a, b]: RETURN a + ''"), catalog);
+                assertTrue(catalog.contains("view app.text_v[]: select `app`.`text_f`("), catalog);
+            }
+        }
+    }
+
     private static long catalogReads() throws Exception {
         return Long.parseLong(master.text("SELECT COALESCE(SUM(COUNT_STAR), 0) FROM performance_schema.events_statements_summary_by_digest"
                 + " WHERE DIGEST_TEXT LIKE '%REFERENTIAL_CONSTRAINTS%'"));

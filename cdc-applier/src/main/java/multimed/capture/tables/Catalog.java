@@ -15,10 +15,17 @@ import multimed.gtid.GtidSet;
  * @param views what each view reads, other views among them; no list if it calls a stored function
  * @param cascades whose rows change with whose: child and parent of foreign keys that cascade
  * @param tables base tables
+ * @param definitions of all views whose text can be read, and if one of them calls functions, of all functions
  */
 record Catalog(GtidSet before, GtidSet after, boolean unfinished, boolean lowerCase, Map<TableName, List<TableName>> views,
         List<Cascade> cascades,
-        List<TableName> tables) {
+        List<TableName> tables, List<Definition> definitions) {
 
     record Cascade(TableName child, TableName parent) {}
+
+    /**
+     * @param parameters of a function
+     * @param text as {@link multimed.sqltext.DefinitionText} has it
+     */
+    record Definition(boolean function, TableName name, List<String> parameters, String text) {}
 }

@@ -12,7 +12,9 @@ import java.util.Map;
 import java.util.Set;
 import multimed.binlog.TableName;
 import multimed.capture.tables.Catalog.Cascade;
+import multimed.capture.tables.Catalog.Definition;
 import multimed.gtid.GtidSet;
+import multimed.sqltext.DefinitionText;
 
 /** Reads the catalog from the master's information_schema. Must never: leave out a view or a cascade that there is. */
 final class CatalogReader {
@@ -26,7 +28,20 @@ final class CatalogReader {
     private static final String CASCADES = "SELECT CONSTRAINT_SCHEMA, TABLE_NAME, UNIQUE_CONSTRAINT_SCHEMA, REFERENCED_TABLE_NAME"
             + " FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE UPDATE_RULE" + QUIET + " OR DELETE_RULE" + QUIET;
 
+    private static final String VIEW_TEXTS = "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS"
+            + " WHERE TABLE_SCHEMA" + OURS;
+    private static final String FUNCTION_TEXTS = "SELECT ROUTINE_SCHEMA, ROUTINE_NAME, ROUTINE_DEFINITION, SQL_MODE"
+            + " FROM information_schema.ROUTINES WHERE ROUTINE_TYPE = 'FUNCTION' AND ROUTINE_BODY = 'SQL' AND ROUTINE_SCHEMA" + OURS;
+    private static final String PARAMETERS = "SELECT SPECIFIC_SCHEMA, SPECIFIC_NAME, PARAMETER_NAME FROM information_schema.PARAMETERS"
+            + " WHERE ROUTINE_TYPE = 'FUNCTION' AND ORDINAL_POSITION > 0 AND SPECIFIC_SCHEMA" + OURS;
+    /** A longer text is left out, as if it could not be read. */
+    private static final int LONGEST_TEXT = 64 * 1024;
+    /** Of all texts together, in characters; what comes after is left out. */
+    private static final int MOST_TEXT = 16 * 1024 * 1024;
+
     private final Connection connection;
+    private final List<Definition> definitions = new ArrayList<>();
+    private int characters;
 
     private record Position(GtidSet owned, GtidSet executed) {}
 
@@ -54,21 +69,49 @@ final class CatalogReader {
                 tables.add(name(row, 1));
             }
         });
-        uses(views);
+        boolean callFunctions = uses(views);
+        viewTexts();
+        if (callFunctions) {
+            functionTexts();
+        }
         List<Cascade> cascades = new ArrayList<>();
         query(CASCADES, row -> cascades.add(new Cascade(name(row, 1), name(row, 3))));
         Position after = position();
-        return new Catalog(before, after.executed().union(after.owned()), !after.owned().isEmpty(), lowerCase, views, cascades, tables);
+        return new Catalog(before, after.executed().union(after.owned()), !after.owned().isEmpty(), lowerCase, views, cascades, tables,
+                definitions);
     }
 
     /** One that uses nothing, as far as the server says, counts as one that calls a function. */
-    private void uses(Map<TableName, List<TableName>> views) throws SQLException {
+    private boolean uses(Map<TableName, List<TableName>> views) throws SQLException {
         Map<TableName, List<TableName>> used = new HashMap<>();
         query(USED_TABLES, row -> used.computeIfAbsent(name(row, 1), v -> new ArrayList<>()).add(name(row, 3)));
         Set<TableName> opaque = new HashSet<>();
         query(USED_ROUTINES, row -> opaque.add(name(row, 1)));
         used.keySet().removeAll(opaque);
         views.putAll(used);
+        return !opaque.isEmpty();
+    }
+
+    private void viewTexts() throws SQLException {
+        query(VIEW_TEXTS, row -> define(false, name(row, 1), List.of(), row.getString(3), ""));
+    }
+
+    private void functionTexts() throws SQLException {
+        Map<TableName, List<String>> parameters = new HashMap<>();
+        query(PARAMETERS, row -> parameters.computeIfAbsent(name(row, 1), f -> new ArrayList<>()).add(row.getString(3)));
+        query(FUNCTION_TEXTS, row -> {
+            TableName name = name(row, 1);
+            define(true, name, parameters.getOrDefault(name, List.of()), row.getString(3), row.getString(4));
+        });
+    }
+
+    /** What is left out here counts as asking about the session. A view's text is kept as every sql_mode reads it that has none set. */
+    private void define(boolean function, TableName name, List<String> parameters, String text, String sqlMode) {
+        String plain = text == null || text.isEmpty() || text.length() > LONGEST_TEXT ? null : DefinitionText.of(text, sqlMode);
+        if (plain != null && characters + plain.length() <= MOST_TEXT) {
+            characters += plain.length();
+            definitions.add(new Definition(function, name, parameters, plain));
+        }
     }
 
     /** What a transaction changes can be seen only once its GTID is owned, and then executed: asked for in this order. */

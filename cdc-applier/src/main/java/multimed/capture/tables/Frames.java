@@ -18,6 +18,10 @@ final class Frames {
     static final int TRANSACTION = 2;
     static final int HEARTBEAT = 3;
     static final int CATALOG = 4;
+    private static final int ALL = 1;
+    private static final int ALL_ROWS = 2;
+    private static final int VIEW = 1;
+    private static final int FUNCTION = 2;
     /** A longer transaction counts as having written everything. */
     static final int LONGEST_TRANSACTION = 64 * 1024;
 
@@ -52,14 +56,29 @@ final class Frames {
                 name(cascade.parent(), out);
             }
             names(catalog.tables(), out);
+            definitions(catalog, out);
         });
+    }
+
+    /** Behind what every reader of catalogs knows, so that earlier ones skip it. */
+    private static void definitions(Catalog catalog, DataOutputStream out) throws IOException {
+        out.writeInt(catalog.definitions().size());
+        for (Catalog.Definition each : catalog.definitions()) {
+            out.writeByte(each.function() ? FUNCTION : VIEW);
+            name(each.name(), out);
+            out.writeInt(each.parameters().size());
+            for (String parameter : each.parameters()) {
+                string(parameter, out);
+            }
+            text(each.text(), out);
+        }
     }
 
     static byte[] transaction(Gtid gtid, long commitTimeMicros, WrittenTables written) {
         return frame(TRANSACTION, out -> {
             string(gtid.toString(), out);
             out.writeLong(commitTimeMicros);
-            out.writeByte(written.all() ? 1 : 0);
+            out.writeByte(written.all() ? written.keepsNames() ? ALL_ROWS : ALL : 0);
             if (!written.all()) {
                 names(written.tables(), out);
             }
@@ -79,9 +98,13 @@ final class Frames {
     }
 
     private static void set(GtidSet set, DataOutputStream out) throws IOException {
-        byte[] text = set.toString().getBytes(StandardCharsets.UTF_8);
-        out.writeInt(text.length);
-        out.write(text);
+        text(set.toString(), out);
+    }
+
+    private static void text(String text, DataOutputStream out) throws IOException {
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        out.writeInt(bytes.length);
+        out.write(bytes);
     }
 
     static byte[] heartbeat() {

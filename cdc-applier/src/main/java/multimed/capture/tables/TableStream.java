@@ -76,8 +76,9 @@ public final class TableStream implements AutoCloseable {
 
     public void publish(Gtid gtid, long commitTimeMicros, WrittenTables written) {
         byte[] frame = Frames.transaction(gtid, commitTimeMicros, written);
-        boolean all = written.all() || frame.length > Frames.LONGEST_TRANSACTION;
-        ring.add(gtid, all ? Frames.transaction(gtid, commitTimeMicros, WrittenTables.ALL) : frame);
+        boolean tooLong = frame.length > Frames.LONGEST_TRANSACTION;
+        boolean all = written.all() || tooLong;
+        ring.add(gtid, tooLong ? Frames.transaction(gtid, commitTimeMicros, WrittenTables.ALL_ROWS) : frame);
         if (all) {
             catalog.changed(gtid);
         }

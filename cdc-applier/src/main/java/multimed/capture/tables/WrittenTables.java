@@ -9,17 +9,20 @@ import multimed.binlog.TableName;
  * What a transaction wrote.
  *
  * @param all it counts as having written everything; no tables are named then
+ * @param keepsNames with all: every name that is still there stands for the same table, view or function
  */
-public record WrittenTables(boolean all, List<TableName> tables) {
+public record WrittenTables(boolean all, boolean keepsNames, List<TableName> tables) {
     /** More of them are not named. */
     public static final int MOST = 1000;
 
-    public static final WrittenTables ALL = new WrittenTables(true, List.of());
-    public static final WrittenTables NONE = new WrittenTables(false, List.of());
+    public static final WrittenTables ALL = new WrittenTables(true, false, List.of());
+    /** Everything, and no view or function is another one. */
+    public static final WrittenTables ALL_ROWS = new WrittenTables(true, true, List.of());
+    public static final WrittenTables NONE = new WrittenTables(false, true, List.of());
 
     /** Each table once, in the order given. */
     public static WrittenTables of(Collection<TableName> tables) {
         List<TableName> each = List.copyOf(new LinkedHashSet<>(tables));
-        return each.size() > MOST ? ALL : new WrittenTables(false, each);
+        return each.size() > MOST ? ALL_ROWS : new WrittenTables(false, true, each);
     }
 }

@@ -152,7 +152,7 @@ class TableStreamTest {
         publish(10, large(70_000));
         try (TestSubscriber subscriber = subscriber()) {
             subscriber.next();
-            assertEquals(MASTER + ":10 1010 ALL", subscriber.next());
+            assertEquals(MASTER + ":10 1010 ROWS", subscriber.next());
         }
         assertEquals(1, metric("transactions_total{kind=\"all\"}"));
     }

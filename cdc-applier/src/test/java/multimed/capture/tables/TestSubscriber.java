@@ -42,7 +42,7 @@ public final class TestSubscriber implements AutoCloseable {
         return frame.equals("heartbeat") || frame.startsWith("catalog") ? next() : frame;
     }
 
-    /** The next catalog, whatever comes before it: {@code catalog CASE [schema.view=[schema.table, …], …] [child>parent, …] [table, …]}. */
+    /** The next catalog, whatever comes before it: {@code catalog CASE [schema.view=[schema.table, …], …] [child>parent, …] [table, …] [kind schema.name[parameter, …]: text, …]}. */
     public String catalog() throws IOException {
         String frame = any();
         return frame.startsWith("catalog") ? frame : catalog();
@@ -66,10 +66,11 @@ public final class TestSubscriber implements AutoCloseable {
     }
 
     private static String written(DataInputStream body) throws IOException {
-        if (body.readUnsignedByte() == 1) {
-            return "ALL";
-        }
-        return several(body, TestSubscriber::name);
+        return switch (body.readUnsignedByte()) {
+            case 0 -> several(body, TestSubscriber::name);
+            case 1 -> "ALL";
+            default -> "ROWS";
+        };
     }
 
     private static String catalog(DataInputStream body) throws IOException {
@@ -77,7 +78,13 @@ public final class TestSubscriber implements AutoCloseable {
         text(body, body.readInt());
         return "catalog " + body.readUnsignedByte() + " "
                 + several(body, b -> name(b) + "=" + (b.readUnsignedByte() == 1 ? "?" : "") + several(b, TestSubscriber::name)) + " "
-                + several(body, b -> name(b) + ">" + name(b)) + " " + several(body, TestSubscriber::name);
+                + several(body, b -> name(b) + ">" + name(b)) + " " + several(body, TestSubscriber::name) + " "
+                + several(body, TestSubscriber::definition);
+    }
+
+    private static String definition(DataInputStream body) throws IOException {
+        String kind = body.readUnsignedByte() == 1 ? "view " : "function ";
+        return kind + name(body) + several(body, b -> text(b, b.readUnsignedShort())) + ": " + text(body, body.readInt());
     }
 
     private interface Element {

@@ -1,0 +1,61 @@
+//! Whether a satellite may answer a read, for the sake of what the names in it stand for.
+//!
+//! In: the names in the read, and what the satellite has. Out: that no view among them asks about the session or touches it; or which may;
+//! or that this is not known.
+//! A catalog is a proof only where the satellite's definitions are the catalog's: nothing made or renamed a view or function between the two.
+//! Must never: take for a proof what a definition may have changed that the stream has not told of.
+
+use super::admission::Gate;
+use super::definitions::Asks;
+use super::table_writes::TableNames;
+use crate::backend::Server;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a read waits at most for the stream to tell what has become of definitions: it tells within a millisecond or two, and soon after
+/// a definition has changed it sends the new catalog.
+const PATIENCE: Duration = Duration::from_millis(30);
+
+/// Why a read is not for satellites.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unproven {
+    /// A view among them may ask about the session.
+    Asks(Arc<Asks>),
+    /// What the names stand for is not known as of now.
+    Unknown,
+}
+
+pub type Proof = Result<(), Unproven>;
+
+impl Unproven {
+    /// The reason that is shown of it, one of few.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Asks(_) => "view that may ask about the session",
+            Self::Unknown => "definitions of views not known",
+        }
+    }
+}
+
+impl Gate {
+    /// Whether this satellite may answer a read of these names, none: of anything. Waits for the stream, not for long.
+    pub async fn proves(&self, names: Option<TableNames<'_>>, satellite: &Server) -> Proof {
+        let began = Instant::now();
+        loop {
+            let more = self.table_writes.more();
+            let position = satellite.position();
+            let has = position.as_ref().map(|p| &p.executed);
+            let proof = self.table_writes.proves(names, has);
+            let left = PATIENCE.saturating_sub(began.elapsed());
+            match proof {
+                Err(Unproven::Unknown) if !self.table_writes.may_tell() => return proof,
+                Err(Unproven::Unknown) if left.is_zero() => {
+                    self.table_writes.waited_in_vain();
+                    return proof;
+                }
+                Err(Unproven::Unknown) => drop(tokio::time::timeout(left, more).await),
+                known => return known,
+            }
+        }
+    }
+}

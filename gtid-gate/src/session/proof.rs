@@ -1,0 +1,65 @@
+//! Reads of views that may ask about the session belong on the master: no satellite knows the session.
+//!
+//! In: a read, and what is known of the names in it. Out: the statement as one for the master, or leave to use a satellite.
+//! Must never: let a satellite answer before it is proven that it can.
+
+use super::fault::Fault;
+use super::parts::Session;
+use super::statement::Known;
+use super::work::Work;
+use crate::backend::Server;
+use crate::freshness::{Asks, Proof, TableNames, Unproven};
+use crate::protocol::error::SqlError;
+use crate::sql::{Class, Ties};
+use std::sync::Arc;
+
+impl Session {
+    /// What of the views that a read names may ask about the session, as far as that is known already.
+    pub(super) fn asks(&self, known: &Known, work: &Work) -> Option<Arc<Asks>> {
+        if known.class != Class::Read {
+            return None;
+        }
+        let database = self.database_of(work);
+        let names = known.names.as_deref();
+        let names = names.map(|names| TableNames { names, database });
+        self.shared.gate.table_writes.asks(names)
+    }
+
+    /// The statement in hand, if it is a read that is not for satellites though its text is.
+    pub(super) fn judged(&mut self, known: &Known, work: &Work) -> Option<Known> {
+        self.reads_names = known.class == Class::Read;
+        let asks = self.asks(known, work)?;
+        self.reads_names = false;
+        let ties = Ties {
+            rows: known.ties.rows,
+            ..asks.ties
+        };
+        Some(known.for_master(Unproven::Asks(asks).reason(), ties))
+    }
+
+    /// Whether this satellite may answer the statement in hand.
+    pub(super) async fn proves(&self, server: &Server, work: &Work) -> Proof {
+        if !self.reads_names {
+            return Ok(());
+        }
+        let database = self.database_of(work);
+        let names = self.names.as_deref();
+        let names = names.map(|names| TableNames { names, database });
+        self.shared.gate.proves(names, server).await
+    }
+
+    /// The same where the transaction is on the satellite already: the master has another snapshot.
+    pub(super) async fn proves_inside(&self, id: usize, work: &Work) -> Result<(), Fault> {
+        let Some(server) = self.shared.gate.servers.find(id) else {
+            return Ok(());
+        };
+        let proof = self.proves(&server, work).await;
+        proof.map_err(|unproven| {
+            let reason = unproven.reason();
+            SqlError::gate(format_args!(
+                "not possible in a read-only transaction on a satellite: {reason}"
+            ))
+            .into()
+        })
+    }
+}
