@@ -10,7 +10,7 @@ VICTIM = b"<victim>"
 
 ROWS = re.compile(rb"\b(insert|update|delete|replace|load)\b|\bp(fail|begin)\b", re.IGNORECASE)
 COUNTER = re.compile(rb"\bai\b", re.IGNORECASE)
-DROPPABLE = re.compile(rb"\b(drop|create|alter)\s+(database|schema)\b", re.IGNORECASE)
+DROPPABLE = re.compile(rb"\b(database|schema)\b(?!\()", re.IGNORECASE)
 
 
 @dataclasses.dataclass(frozen=True)

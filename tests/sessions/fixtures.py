@@ -70,6 +70,10 @@ def build(names):
     ]  # fmt: skip
 
 
+def remove(names):
+    return [f"DROP DATABASE IF EXISTS `{schema}`" for schema in (*names.lasting, names.droppable)]
+
+
 def droppable(names):
     return [
         f"DROP DATABASE IF EXISTS {names.droppable}",

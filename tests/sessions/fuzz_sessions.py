@@ -1,16 +1,21 @@
 """make fuzz-sessions: random sessions on MySQL alone and through the gate of the test stack; ends with 1 if any two differ.
 
-In:  MINUTES (default 5) or SEQUENCES; SEED: runs that one only and prints both sides; WORKERS. FIRST_SEED: where to begin (random).
-     FUZZ_REFERENCE, FUZZ_GATE, FUZZ_MASTER (host:port each) and FUZZ_ACCOUNT (user:password, all privileges): servers that run already.
-Out: differences as short scripts on stdout, and how many sequences ran.
+usage (by tests/run fuzz-sessions): fuzz_sessions.py   with MINUTES (5), FIRST_SEED (random), WORKERS (2); or SEED: that one only, both sides
+In:  the test stack; or servers that run already (`servers.environment`). Out: differences as short scripts, one of each kind; how many
+sequences ran. Must never: stop at a difference, or count a sequence that did not run.
 """
 
+import dataclasses
 import multiprocessing
 import os
+import queue
 import random
+import signal
 import sys
 import time
 import traceback
+
+from support.stack import Stack
 
 import duel
 import fixtures
@@ -18,79 +23,113 @@ import servers
 from grammar import generate
 from play import Side
 
-WORKERS = int(os.environ.get("WORKERS", "3"))
-# A kind of difference is shown once.
-MOST_SHOWN = int(os.environ.get("MOST_SHOWN", "40"))
+WORKERS = int(os.environ.get("WORKERS") or 2)
 
 
 def sides(places, worker):
     names = fixtures.Names(f"fz{worker}")
-    reference = Side("MySQL", places.reference, places.reference, names, places.reference_account)
-    gate = Side("gate", places.gate, places.master, names, places.master_account)
+    reference = Side("MySQL", places.reference, places.reference, names, places.reference_administrator)
+    gate = Side("gate", places.gate, places.master, names, places.master_administrator)
     for side in (reference, gate):
         side.build()
-    return names, reference, gate
+    return reference, gate
 
 
-def work(places, worker, seeds, findings, counter, deadline):
-    """Takes seeds until the time is up; puts (signature, text) into findings."""
-    names, reference, gate = sides(places, worker)
-    while time.time() < deadline:
-        with seeds.get_lock():
-            seed, seeds.value = seeds.value, seeds.value + 1
+@dataclasses.dataclass
+class Round:
+    """What the workers share: seeds from `first` on, until `last` or the deadline."""
+
+    places: servers.Places
+    last: int
+    deadline: float
+    next: object
+    played: object
+    findings: multiprocessing.Queue
+
+    def seeds(self):
+        while time.time() < self.deadline:
+            with self.next.get_lock():
+                seed, self.next.value = self.next.value, self.next.value + 1
+            if seed > self.last:
+                return
+            yield seed
+            with self.played.get_lock():
+                self.played.value += 1
+
+
+def work(shared, worker):
+    """Plays what it gets; puts (kind of difference, text) into the findings."""
+    both, seen = sides(shared.places, worker), set()
+    for seed in shared.seeds():
         try:
-            found = duel.duel(reference, gate, generate(seed, names))
+            found = duel.duel(*both, generate(seed, both[0].names))
             if found:
-                found = duel.shortest(reference, gate, found)
-                findings.put((f"{found.field}: {found.command}", duel.script(found)))
+                shared.findings.put(described(both, found, seen))
         except Exception:  # a fault of the harness, or of a server, is a finding too
-            findings.put((f"seed {seed}", f"seed {seed}: {traceback.format_exc()}"))
-            names, reference, gate = sides(places, worker)
-        with counter.get_lock():
-            counter.value += 1
+            shared.findings.put((f"seed {seed}", f"seed {seed}: {traceback.format_exc()}"))
+            both = sides(shared.places, worker)
+    for side in both:
+        side.remove()
+
+
+def described(both, found, seen):
+    """A kind that this worker has seen is not worth the time to make it short."""
+    if found.kind not in seen:
+        seen.add(found.kind)
+        found = duel.shortest(*both, found)
+    return f"{found.field}: {found.command}", duel.script(found)
 
 
 def one(places, seed):
-    names, reference, gate = sides(places, 0)
-    found = duel.duel(reference, gate, generate(seed, names))
+    both = sides(places, "s")
+    found = duel.duel(*both, generate(seed, both[0].names))
     if not found:
         print(f"seed {seed}: no difference")
         return 0
-    print(duel.script(found), duel.side_by_side(found), "shortest:", duel.script(duel.shortest(reference, gate, found)), sep="\n\n")
+    print(duel.script(found), duel.side_by_side(found), "shortest:", duel.script(duel.shortest(*both, found)), sep="\n\n")
     return 1
 
 
-def many(places, minutes, first):
-    findings, counter, seeds = multiprocessing.Queue(), multiprocessing.Value("l", 0), multiprocessing.Value("l", first)
-    began = time.time()
-    processes = [
-        multiprocessing.Process(target=work, args=(places, worker, seeds, findings, counter, began + minutes * 60), daemon=True)
-        for worker in range(WORKERS)
-    ]
+def many(places, first, last, minutes):
+    """(sequences played, texts of differences): seeds from first to last, or until the time is up. Each kind is printed once, as it comes."""
+    numbers = multiprocessing.Value("q", first), multiprocessing.Value("q", 0)
+    shared = Round(places, last, time.time() + minutes * 60, *numbers, multiprocessing.Queue())
+    processes = [multiprocessing.Process(target=work, args=(shared, worker), daemon=True) for worker in range(WORKERS)]
     for process in processes:
         process.start()
-    shown, differences = set(), 0
-    while any(process.is_alive() for process in processes) or not findings.empty():
+    shown, texts = set(), []
+    while any(process.is_alive() for process in processes) or not shared.findings.empty():
         try:
-            signature, text = findings.get(timeout=1)
-        except Exception:  # none within the second
+            kind, text = shared.findings.get(timeout=1)
+        except queue.Empty:
             continue
-        differences += 1
-        if signature not in shown and len(shown) < MOST_SHOWN:
-            shown.add(signature)
+        texts.append(text)
+        if kind not in shown:
+            shown.add(kind)
             print(text, "", sep="\n", flush=True)
+    return shared.played.value, texts
+
+
+def run(places):
+    if os.environ.get("SEED"):
+        return one(places, int(os.environ["SEED"]))
+    first, began = int(os.environ.get("FIRST_SEED") or random.randrange(1 << 32)), time.time()
+    played, differences = many(places, first, first + (1 << 32), float(os.environ.get("MINUTES") or 5))
     took = time.time() - began
-    print(f"{counter.value} sequences from seed {first} on in {took:.0f} s ({counter.value / took:.1f} a second): {differences} differences")
-    return 1 if differences else 0
+    print(f"{played} sequences from seed {first} on in {took:.0f} s ({played / took:.1f} a second): {len(differences)} differences")
+    return 1 if differences or not played else 0
 
 
 def main():
-    with servers.running() as places:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    if os.environ.get("FUZZ_REFERENCE"):
+        places = servers.environment()
         servers.prepare(places)
-        if os.environ.get("SEED"):
-            return one(places, int(os.environ["SEED"]))
-        first = int(os.environ.get("FIRST_SEED") or random.randrange(1 << 40))
-        return many(places, float(os.environ.get("MINUTES", "5")), first)
+        return run(places)
+    stack = Stack()
+    stack.up()
+    with servers.running(stack) as places:
+        return run(places)
 
 
 if __name__ == "__main__":

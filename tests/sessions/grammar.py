@@ -17,6 +17,8 @@ CLIENTS = ((255, UTF8), (8, LATIN1), (45, UTF8), (33, UTF8))
 DIRECTIVE = re.compile(r"\[(\w+)\] ?(.*)", re.DOTALL)
 SPEAKS = re.compile(r"set\s+(?:names|character set|charset|character_set_client\s*=)\s*'?(latin1|utf8mb4|cp1252|default)", re.IGNORECASE)
 FEWEST, MOST = 5, 30
+# Whether a victim lives takes a moment to see.
+WEIGHTS = [1 if name == "kills" else 8 for name in themes.THEMES]
 
 
 def generate(seed, names):
@@ -33,7 +35,7 @@ class Maker:
             "droppable": names.droppable, "lock": names.lock, "other": OTHER_ACCOUNT,
         }  # fmt: skip
         self.prepared = {}
-        self.themes = self.random.choices(list(themes.THEMES), k=self.random.choice((1, 1, 2, 2, 3)))
+        self.themes = self.random.choices(list(themes.THEMES), WEIGHTS, k=self.random.choice((1, 1, 2, 2, 3)))
 
     def chance(self, of_hundred):
         return self.random.random() * 100 < of_hundred

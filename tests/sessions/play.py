@@ -14,7 +14,7 @@ from commands import VICTIM
 
 NEVER, DEFAULT = "never", "default"
 UNKNOWN_STATEMENT = 99999
-GONE_S, MOMENT_S = 3, 0.2
+GONE_S, MOMENT_S = 2, 0.2
 # Between two looks at what another server does by itself.
 PAUSE_S = 0.005
 
@@ -39,6 +39,9 @@ class Side:
         for statement, answer in zip(fixtures.build(self.names), self.ask(*fixtures.build(self.names))):
             assert answer[-1][0] != "error", (statement, answer)
 
+    def remove(self):
+        self.ask(*fixtures.remove(self.names))
+
     def repair(self):
         """What the last sequence left goes; afterwards both sides are as built."""
         touched, self.dirty = self.dirty, fixtures.Touched.NOTHING
@@ -53,10 +56,10 @@ class Side:
     def left(self):
         """What others find when the client has gone: rows; locks, unless they go in time."""
         deadline = time.monotonic() + GONE_S
-        while self.locks() and time.monotonic() < deadline:
+        while (held := self.locks()) and time.monotonic() < deadline:
             time.sleep(PAUSE_S)
-        rows = [answer for answer in self.ask(*fixtures.stored_rows(self.names))] if self.dirty else []
-        return [("rows", tuple(answer[0][3] for answer in rows)), ("locks", tuple(self.locks()))]
+        rows = self.ask(*fixtures.stored_rows(self.names)) if self.dirty else []
+        return [("rows", tuple(answer[0][3] for answer in rows)), ("locks", tuple(held))]
 
 
 def locks_question(names):

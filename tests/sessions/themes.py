@@ -449,7 +449,13 @@ READ_ONLY = [
     ("START TRANSACTION READ ONLY", "GET DIAGNOSTICS @n = NUMBER", "COMMIT"),
     ("START TRANSACTION READ ONLY", "BEGIN", "[ping]", "ROLLBACK"),
     ("START TRANSACTION READ ONLY", "SET PASSWORD FOR {other} = 'fuzz'", "SELECT id FROM {a}.t", "COMMIT"),
-    ("START TRANSACTION READ ONLY", "SELECT id FROM {a}.t", "[outside] INSERT INTO {a}.o VALUES (1)", "SELECT COUNT(*) FROM {a}.o", "COMMIT"),
+    (
+        "START TRANSACTION READ ONLY",
+        "SELECT id FROM {a}.t",
+        "[outside] INSERT INTO {a}.o VALUES (1)",
+        "SELECT COUNT(*) FROM {a}.o",
+        "COMMIT",
+    ),
 ]
 
 READ_ONLY_SEEN = [
@@ -568,7 +574,14 @@ TRANSACTIONS = [
         "SELECT COUNT(*) FROM {a}.o",
         "COMMIT",
     ),
-    ("SET completion_type = 1", "BEGIN", "INSERT INTO {a}.t VALUES (21, 1, 'c')", "COMMIT", "INSERT INTO {a}.t VALUES (22, 1, 'c')", "ROLLBACK"),
+    (
+        "SET completion_type = 1",
+        "BEGIN",
+        "INSERT INTO {a}.t VALUES (21, 1, 'c')",
+        "COMMIT",
+        "INSERT INTO {a}.t VALUES (22, 1, 'c')",
+        "ROLLBACK",
+    ),
     ("SET completion_type = 'RELEASE'", "BEGIN", "INSERT INTO {a}.t VALUES (23, 1, 'c')", "COMMIT", "SELECT 1"),
 ]
 

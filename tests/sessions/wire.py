@@ -9,7 +9,7 @@ import hashlib
 import socket
 import struct
 
-import rsa
+import oaep
 
 CONNECT_WITH_DB, MULTI_STATEMENTS, TRACK, DEPRECATE_EOF = 8, 1 << 16, 1 << 23, 1 << 24
 FOUND_ROWS, IGNORE_SPACE, EXPIRED_PASSWORDS = 2, 256, 1 << 22
@@ -166,7 +166,7 @@ class Connection:
             elif packet[:2] == b"\x01\x04":
                 self._reply(b"\2")
                 self.public_key = self.packet()[1:]
-                self._reply(rsa.encrypted(self.account[1], nonce, self.public_key))
+                self._reply(oaep.encrypted(self.account[1], nonce, self.public_key))
             elif packet[0] != 1:
                 return self.error(packet) if packet[0] == 0xFF else self.ok(packet)
 
