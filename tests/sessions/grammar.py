@@ -111,6 +111,8 @@ class Maker:
         kind, argument = directive.groups()
         if kind in ("reset", "change"):
             self.speaks = self.own
+        if kind == "prepare":
+            self.prepared[0] = argument
         return Command(kind, self.encoded(argument))
 
     def query(self, text):

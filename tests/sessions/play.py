@@ -14,6 +14,7 @@ from commands import VICTIM
 
 NEVER, DEFAULT = "never", "default"
 UNKNOWN_STATEMENT = 99999
+KEY_QUESTION = b"SHOW STATUS LIKE 'Caching_sha2_password_rsa_public_key'"
 GONE_S, MOMENT_S = 2, 0.2
 # Between two looks at what another server does by itself.
 PAUSE_S = 0.005
@@ -209,6 +210,14 @@ class Player:
                 held = self.side.locks()
             held = sorted({*held, *allowed})
         self.note(command, [("locks", tuple(held))])
+
+    def do_key(self, command):
+        """Whether the RSA key that the server names is the one that it uses."""
+        self.send(command, wire.QUERY + KEY_QUESTION)
+        self.read_all()
+        result = self.answers.pop()[1][0]
+        with contextlib.closing(wire.Connection(self.side.door, (b"nobody", b"x"), only_key=True)) as asked:
+            self.note(command, [("key", result[0] == "result" and (asked.public_key or b"none") in result[3][0])])
 
     def do_victim(self, command):
         self.read_all()

@@ -20,7 +20,7 @@ SOCKET = "/run/mysqld/mysqld.sock"
 # As the master, but that nobody follows it: its log need not survive, and it waits for no disk.
 MYSQLD = "mysqld --defaults-file=/etc/multimed/my.cnf --datadir=/tmp/reference --innodb-buffer-pool-size=128M --server-id=6035"
 START = (
-    f"mkdir -p /tmp/reference && chown mysql:mysql /tmp/reference /run/mysqld && {MYSQLD} --initialize-insecure && "
+    f"mkdir -p /tmp/reference /run/mysqld && chown mysql:mysql /tmp/reference /run/mysqld && {MYSQLD} --initialize-insecure && "
     f"exec {MYSQLD} --sync-binlog=0 --innodb-flush-log-at-trx-commit=0"
 )
 MASTER_PORT = 3306

@@ -18,6 +18,8 @@ SETTINGS = [
     "SET time_zone = '+05:00' /*!99999 , time_zone = '+04:00' */",
     "/*!80000 SET time_zone = '+06:00' */",
     "SET sql_mode = 'NO_BACKSLASH_ESCAPES'",
+    ("SET sql_mode = 'NO_BACKSLASH_ESCAPES'", "[ping]", "COMMIT", "SET TRANSACTION READ ONLY"),
+    ("SET sql_mode = 'NO_BACKSLASH_ESCAPES'", "START TRANSACTION READ ONLY", "[ping]", "ROLLBACK"),
     "SET sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT'",
     "SET sql_mode = ''",
     "SET sql_mode = DEFAULT",
@@ -106,6 +108,9 @@ SETTINGS_SEEN = [
     "SHOW VARIABLES LIKE 'time_zone'",
     "SHOW VARIABLES LIKE 'sql_mode'",
     "SELECT id FROM {a}.t WHERE id IS NULL",
+    "SELECT id, {a}.tzf() FROM {a}.t",
+    "SELECT /*+ SET_VAR(sql_mode = 'ANSI_QUOTES') */ \"id\" AS c FROM {a}.t",
+    "SELECT /*+ SET_VAR(time_zone = '+09:00') */ at FROM {a}.ts",
 ]
 
 SCHEMAS = [
@@ -138,6 +143,8 @@ SCHEMAS = [
         "SELECT id FROM t",
     ),
     "DROP SCHEMA IF EXISTS `{droppable}`",
+    ("USE {droppable}", "SET CHARACTER SET latin1", "USE {a}", "SELECT id, COLLATION('a') AS c FROM {a}.t"),
+    ("USE information_schema", "[prepare] SELECT COUNT(*) FROM tables WHERE table_schema = '{a}'", "USE {b}", "[execute]"),
     "[init] {b}",
     "[init] {a}",
     "[init] {accented}",
@@ -492,6 +499,8 @@ READ_ONLY_SEEN = [
     "EXECUTE s",
     "USE {b}",
     "LOCK TABLES {a}.t READ",
+    "HANDLER {a}.t OPEN",
+    "HANDLER t CLOSE",
     "UNLOCK TABLES",
     "FLUSH TABLES {a}.t",
     "ANALYZE TABLE {a}.t",
@@ -624,6 +633,13 @@ MULTIPLE = [
 ]
 
 PREPARED_SQL = [
+    ('[prepare] SELECT "id" AS c FROM {a}.t', "SET sql_mode = 'ANSI_QUOTES'", "[execute]"),
+    ("SET sql_mode = 'PIPES_AS_CONCAT'", "[prepare] SELECT 'a' || 'b' AS c FROM {a}.t", "SET sql_mode = DEFAULT", "[execute]"),
+    ("[prepare] SELECT id, v FROM t", "USE {b}", "[execute]"),
+    ("[prepare] SELECT id, COLLATION('a') AS c FROM {a}.t", "SET NAMES latin1", "[execute]"),
+    ("SET NAMES latin1", "[prepare] SELECT id, COLLATION('a') AS c, HEX('é') AS h FROM {a}.t", "SET NAMES utf8mb4", "[execute]"),
+    ("[prepare] SELECT id FROM {a}.t WHERE s = 'ONE'", "SET collation_connection = utf8mb4_bin", "[execute]"),
+    ("[prepare] SELECT GROUP_CONCAT(s ORDER BY id) AS c FROM {a}.t", "SET group_concat_max_len = 5", "[execute]"),
     "PREPARE s FROM 'SELECT id, v FROM t WHERE id = ?'",
     "PREPARE s FROM 'SELECT \"id\" FROM {a}.t'",
     "PREPARE s FROM 'SET time_zone = ''+10:00'''",
@@ -698,6 +714,7 @@ PREPARED = [
 ]
 
 LOGIN_STATE = [
+    "[key]",
     "[reset]",
     "[change] {b}",
     "[change]",

@@ -82,13 +82,15 @@ def row(packet):
 
 
 class Connection:
-    """A logged in session. `login` is the OK packet of its login."""
+    """A logged in session. `login` is the OK packet of its login. `only_key`: asks for the server's RSA key, which an account that the
+    server does not know brings about, and goes no further."""
 
-    def __init__(self, address, account, capabilities=0, charset=255, database=None):
+    def __init__(self, address, account, capabilities=0, charset=255, database=None, only_key=False):
         self.account, self.charset = account, charset
         self.socket = socket.create_connection(address, timeout=TIMEOUT_S)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.received, self.position, self.unsent = b"", 0, []
+        self.public_key, self.only_key = None, only_key
         try:
             self.login = self._log_in(ALWAYS | capabilities, database)
         except BaseException:
@@ -166,6 +168,8 @@ class Connection:
             elif packet[:2] == b"\x01\x04":
                 self._reply(b"\2")
                 self.public_key = self.packet()[1:]
+                if self.only_key:
+                    return None
                 self._reply(oaep.encrypted(self.account[1], nonce, self.public_key))
             elif packet[0] != 1:
                 return self.error(packet) if packet[0] == 0xFF else self.ok(packet)
