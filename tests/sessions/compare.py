@@ -27,7 +27,13 @@ def normal_part(part):
         return normal_error(part)
     if kind == "result":
         _, columns, between, rows, end = part
-        return (kind, columns, between and normal_part(between), tuple(map(without_now, rows)), normal_part(end))
+        return (
+            kind,
+            columns,
+            between and normal_part(between),
+            tuple(row if isinstance(row, tuple) else without_now(row) for row in rows),
+            normal_part(end),
+        )
     return part
 
 

@@ -67,7 +67,9 @@ def locks_question(names):
     schemas = ", ".join(f"'{schema}'" for schema in (*names.lasting, names.droppable))
     return (
         "SELECT object_type, object_schema, object_name, lock_type FROM performance_schema.metadata_locks "
-        f"WHERE lock_status = 'GRANTED' AND (object_schema IN ({schemas}) OR object_type = 'USER LEVEL LOCK' AND object_name = '{names.lock}')"
+        "JOIN performance_schema.threads ON thread_id = owner_thread_id "
+        "WHERE lock_status = 'GRANTED' AND processlist_user IN ('fuzz', 'fuzz_é', 'fuzz_expired') AND "
+        f"(object_type = 'TABLE' AND object_schema IN ({schemas}) OR object_type = 'USER LEVEL LOCK' AND object_name = '{names.lock}')"
     )
 
 
@@ -84,7 +86,7 @@ def play(side, sequence, mode, reference=None):
 class Player:
     def __init__(self, side, sequence, mode, reference):
         self.side, self.sequence, self.mode, self.reference = side, sequence, mode, reference
-        self.statements, self.victim, self.connection = {}, None, None
+        self.statements, self.victims, self.victim, self.connection = {}, [], None, None
         self.answers, self.awaited = [], []
 
     def close(self):
@@ -128,8 +130,8 @@ class Player:
             self.note(command, read())
 
     def note(self, command, answer):
-        if self.victim:
-            answer = [with_victim(part, self.victim.id) for part in answer]
+        for number in self.victims:
+            answer = [with_victim(part, str(number).encode()) for part in answer]
         self.answers.append((command, answer))
 
     def expected(self):
@@ -216,7 +218,7 @@ class Player:
         self.send(command, wire.QUERY + KEY_QUESTION)
         self.read_all()
         result = self.answers.pop()[1][0]
-        with contextlib.closing(wire.Connection(self.side.door, (b"nobody", b"x"), only_key=True)) as asked:
+        with contextlib.closing(wire.Connection(self.side.door, (fixtures.OTHER_ACCOUNT.encode(), b"wrong"), only_key=True)) as asked:
             self.note(command, [("key", result[0] == "result" and (asked.public_key or b"none") in result[3][0])])
 
     def do_victim(self, command):
@@ -225,6 +227,7 @@ class Player:
             self.victim.close()
         account = (command.text or b"fuzz", fixtures.PASSWORD)
         self.victim = wire.Connection(self.side.door, account)
+        self.victims.append(self.victim.id)
         self.note(command, [self.victim.login])
 
     def do_alive(self, command):
@@ -236,8 +239,13 @@ class Player:
 
 
 def with_victim(part, number):
-    """A message that has the victim's id: each side gives its own."""
-    return (*part[:3], part[3].replace(str(number).encode(), VICTIM)) if part[0] == "error" else part
+    """An answer that has a victim's id: each side gives its own."""
+    if part[0] == "error":
+        return (*part[:3], part[3].replace(number, VICTIM))
+    if part[0] == "result" and any(number in row for row in part[3]):
+        rows = (tuple(value and value.replace(number, VICTIM) for value in wire.row(row)) for row in part[3])
+        return (*part[:3], tuple(rows), part[4])
+    return part
 
 
 def lives(connection, moment):

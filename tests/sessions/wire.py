@@ -16,7 +16,7 @@ FOUND_ROWS, IGNORE_SPACE, EXPIRED_PASSWORDS = 2, 256, 1 << 22
 # LONG_PASSWORD, LONG_FLAG, PROTOCOL_41, TRANSACTIONS, SECURE_CONNECTION, MULTI_RESULTS, PS_MULTI_RESULTS, PLUGIN_AUTH: as every client of today.
 ALWAYS = 1 | 4 | 512 | 8192 | 1 << 15 | 1 << 17 | 1 << 18 | 1 << 19
 
-MORE_RESULTS, CURSOR_EXISTS, LAST_ROW_SENT, TRACKERS_FOLLOW = 8, 64, 128, 0x4000
+MORE_RESULTS, CURSOR_EXISTS, OUT_PARAMETERS, TRACKERS_FOLLOW = 8, 64, 0x1000, 0x4000
 TIMEOUT_S = 20
 TRACKER_KINDS = {1: "schema", 2: "state", 3: "gtids", 4: "characteristics", 5: "transaction"}
 QUERY, INIT_DB, PING, CHANGE_USER, PREPARE, EXECUTE, CLOSE, RESET_STATEMENT, SET_OPTION, FETCH, RESET = (
@@ -81,9 +81,17 @@ def row(packet):
     return tuple(values)
 
 
+def more_results(result):
+    """Of OUT parameters only the packet before their row says so."""
+    if result[0] != "result":
+        return result[3] & MORE_RESULTS
+    _, _, between, _, end = result
+    return end[0] != "error" and (end[3] & MORE_RESULTS or between and between[3] & OUT_PARAMETERS)
+
+
 class Connection:
-    """A logged in session. `login` is the OK packet of its login. `only_key`: asks for the server's RSA key, which an account that the
-    server does not know brings about, and goes no further."""
+    """A logged in session. `login` is the OK packet of its login. `only_key`: gets the server's RSA key, which a password that is not
+    the account's brings about, and goes no further."""
 
     def __init__(self, address, account, capabilities=0, charset=255, database=None, only_key=False):
         self.account, self.charset = account, charset
@@ -200,8 +208,7 @@ class Connection:
                 return results
             result = self.ok(packet) if packet[0] == 0 else self._result_set(packet)
             results.append(result)
-            end = result[-1] if result[0] == "result" else result
-            if end[0] == "error" or not end[3] & MORE_RESULTS:
+            if not more_results(result):
                 return results
 
     def end_of_rows(self):
