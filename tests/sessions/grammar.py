@@ -106,7 +106,8 @@ class Maker:
         directive = DIRECTIVE.fullmatch(text)
         if not directive:
             if self.chance(5):
-                text += "; " + self.filled(self.random.choice(themes.THEMES[self.random.choice(self.themes)][1]))
+                reads = themes.THEMES[self.random.choice(self.themes)][1]
+                text += "; " + self.filled(self.random.choice([read for read in reads if not DIRECTIVE.match(read)]))
             return Command("query", self.query(text))
         kind, argument = directive.groups()
         if kind in ("reset", "change"):
