@@ -150,6 +150,7 @@ VIEWS = {
     "tzv": "SELECT id, tzf() AS z FROM t",
     "setv": "SELECT id, setp(2) AS s FROM t WHERE id = 1",
     "mkv": "SELECT mk() AS m",
+    "mktv": "SELECT mkt() AS m",
     "plainv": "SELECT id, plus(v) AS w FROM t",
     "largestv": "SELECT largest() AS l",
     "sharev": "SELECT id, sharing() AS l FROM t WHERE id = 1",

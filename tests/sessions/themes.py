@@ -31,6 +31,17 @@ SETTINGS = [
     "SET optimizer_switch = 'mrr=off'",
     "SET optimizer_switch = 'index_merge=off,block_nested_loop=off'",
     "SET optimizer_switch = 'default'",
+    ("SET optimizer_switch = 'mrr=off'", "SELECT * FROM {a}.tzv", "SET optimizer_switch = 'index_merge=off'", "SELECT * FROM {a}.tzv"),
+    ("SET time_zone='+05:00' /*!80023 , sql_safe_updates=0 */", "SELECT id, at FROM {a}.ts"),
+    ("SET /*!80000 time_zone = '+06:00' */", "SELECT * FROM {a}.tsv"),
+    ("/*!80000 SET /* inner */ time_zone = '+06:00' */", "SELECT id, at FROM {a}.ts"),
+    (
+        "SET timestamp = 1000",
+        "SELECT id, NOW() AS n FROM {a}.t",
+        "SET timestamp = DEFAULT",
+        "SELECT id, NOW() > '2020-01-01' AS n FROM {a}.t",
+    ),
+    ("SET timestamp = 1000", "SELECT * FROM {a}.nowv", "SET timestamp = DEFAULT", "SELECT id, n > '2020-01-01' AS n FROM {a}.nowv"),
     "SET timestamp = 86400",
     "SET timestamp = 1700000000.5",
     ("SET timestamp = 1000", "SET timestamp = DEFAULT", "SELECT NOW() > '2020-01-01' AS n FROM t"),
@@ -117,6 +128,11 @@ SCHEMAS = [
     "USE {b}",
     "USE {a}",
     "use {b} /*!80100 */",
+    ("use {b} /*!80100 */", "SELECT id, v FROM t"),
+    ("USE `{accented}`", "SELECT id, v FROM t"),
+    ("USE {digit}", "SELECT id, v FROM t"),
+    ("USE {dollar}", "SELECT id, v FROM t"),
+    ("/*!80000 use /* inner */ {b} */", "SELECT id, v FROM t"),
     "use /*!80100 {b} */",
     "/*!80000 use {b} */",
     "use {b} /* c */",
@@ -177,6 +193,9 @@ SCHEMAS_SEEN = [
 ]
 
 TEMPORARY = [
+    ("CREATE TEMPORARY TABLE {a}.t (x int /*!80023 INVISIBLE */, id INT)", "SELECT * FROM {a}.t"),
+    ("SELECT {a}.mkt()", "SELECT * FROM {a}.t"),
+    ("SELECT * FROM {a}.mktv", "SELECT * FROM {a}.t"),
     "CREATE TEMPORARY TABLE t (id INT PRIMARY KEY, v INT, s VARCHAR(20))",
     "CREATE TEMPORARY TABLE t (x int /*!80023 INVISIBLE */, id INT)",
     "create /*!80000 temporary */ table t (id int primary key, v int)",
@@ -224,6 +243,15 @@ TEMPORARY_SEEN = [
 ]
 
 PROGRAMS = [
+    ("CALL {a}.pset('é')", "SELECT * FROM {a}.pv"),
+    ("SET @p = 2", "SELECT * FROM {a}.pv"),
+    ("INSERT INTO {a}.tg VALUES (1)", "SELECT * FROM {a}.pv"),
+    ("SELECT {a}.settz()", "SELECT * FROM {a}.tsv"),
+    ("INSERT INTO {a}.tz VALUES (1)", "SELECT * FROM {a}.tsv"),
+    ("INSERT INTO {a}.ai (v) VALUES (1)", "SELECT * FROM {a}.lv"),
+    ("SELECT * FROM {a}.gllv", "[outside] SELECT IS_FREE_LOCK('{lock}')"),
+    ("SELECT * FROM {a}.glv", "[locks]"),
+    ("SET time_zone = '+05:00'", "SELECT * FROM {a}.psv"),
     "SELECT {a}.setp(2)",
     "SELECT setp(1)",
     "SELECT id, {a}.setp(id) FROM {a}.t",
@@ -304,6 +332,8 @@ PROGRAMS_SEEN = [
     "SELECT * FROM {a}.psuv",
     "SELECT * FROM {a}.tsv",
     "SELECT * FROM {a}.tzv",
+    "SELECT * FROM {a}.nowv",
+    "SELECT * FROM {a}.mktv",
     "SELECT * FROM {a}.plainv",
     "SELECT * FROM {a}.largestv",
     "SELECT * FROM {a}.sharev",
@@ -374,6 +404,9 @@ DIAGNOSTICS_SEEN = [
 ]
 
 CHARSETS = [
+    ("SET NAMES latin1", "USE `{accented}`", "SELECT id, v FROM t"),
+    ("SET NAMES latin1", "CALL {a}.pset('é')", "SELECT * FROM {a}.pv"),
+    ("SET character_set_results = latin1", "[reset]", "SELECT id, s FROM {a}.t"),
     "SET NAMES latin1",
     "SET NAMES latin1",
     "SET NAMES utf8mb4",
