@@ -109,7 +109,7 @@ def programs(names):
         function("bad()", "NO SQL BEGIN SET @p = 2; SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'bad'; RETURN 1; END"),
         function("badread()", "READS SQL DATA BEGIN DECLARE n INT; SELECT COUNT(*) INTO n FROM o; SIGNAL SQLSTATE '45000'; RETURN n; END"),
         function("warns()", "NO SQL BEGIN DECLARE n INT; SET n = CAST('1x' AS SIGNED); SIGNAL SQLSTATE '01000' SET MESSAGE_TEXT = 'w'; RETURN 1; END"),
-        "CREATE FUNCTION tzf() RETURNS VARCHAR(500) NO SQL RETURN CONCAT_WS(' ', @@time_zone, @@sql_mode, DATABASE(), MD5(@@optimizer_switch))",
+        "CREATE FUNCTION tzf() RETURNS VARCHAR(500) NO SQL RETURN CONCAT_WS(' ', @@time_zone, @@sql_mode, DATABASE(), CRC32(@@optimizer_switch))",
         function("gl()", f"NO SQL RETURN GET_LOCK('{names.lock}', 0)"),
         function("sharing()", "READS SQL DATA BEGIN DECLARE n INT; SELECT COUNT(*) INTO n FROM t FOR SHARE; RETURN n; END"),
         "CREATE PROCEDURE pset(x VARCHAR(20)) SET @z = x, @p = CHAR_LENGTH(x)",
