@@ -88,6 +88,7 @@ def programs(names):
     return [
         "CREATE TABLE ai (id INT AUTO_INCREMENT PRIMARY KEY, v INT)",
         "CREATE TABLE o (id INT PRIMARY KEY)",
+        f"CREATE TABLE {names.first}.2024 (id INT PRIMARY KEY)",
         "CREATE TABLE tg (id INT PRIMARY KEY)",
         "CREATE TABLE tz (id INT PRIMARY KEY)",
         "CREATE TABLE tt_base (id INT PRIMARY KEY)",
@@ -165,7 +166,7 @@ def views(names):
 def stored_rows(names):
     """Questions for everything that a sequence may have changed for others."""
     tables = [f"`{schema}`.{table}" for schema in names.lasting for table in ("t", "ts")]
-    tables += [f"{names.first}.{table}" for table in ("ai", "o", "tg", "tz")]
+    tables += [f"{names.first}.{table}" for table in ("ai", "o", "2024", "tg", "tz")]
     return [f"SELECT * FROM {table} ORDER BY 1" for table in tables]
 
 
@@ -180,7 +181,7 @@ def repair(names, touched):
                 f"DELETE FROM `{schema}`.t WHERE id > 3",
                 f"INSERT INTO `{schema}`.t VALUES {rows(factor)} AS n ON DUPLICATE KEY UPDATE v = n.v, s = n.s",
             ]
-        statements += [f"DELETE FROM {names.first}.{table}" for table in ("o", "tg", "tz")]
+        statements += [f"DELETE FROM {names.first}.{table}" for table in ("o", "2024", "tg", "tz")]
     statements += ["COMMIT"]
     if touched & Touched.COUNTER:
         # A fourth of what TRUNCATE takes.

@@ -132,6 +132,14 @@ SCHEMAS = [
     ("USE `{accented}`", "SELECT id, v FROM t"),
     ("USE {digit}", "SELECT id, v FROM t"),
     ("USE {dollar}", "SELECT id, v FROM t"),
+    ("USE information_schema", "[prepare] SELECT COUNT(*) FROM processlist WHERE user = 'multimed_applier'", "USE {b}", "[execute]"),
+    (
+        "USE performance_schema",
+        "[prepare] SELECT variable_value FROM global_variables WHERE variable_name = 'read_only'",
+        "USE {b}",
+        "[execute]",
+    ),
+    ("SET sql_mode = 'ANSI_QUOTES'", 'USE "{b}"', 'SELECT id, v FROM "t"', 'SELECT "id" FROM t'),
     ("/*!80000 use /* inner */ {b} */", "SELECT id, v FROM t"),
     "use /*!80100 {b} */",
     "/*!80000 use {b} */",
@@ -314,6 +322,8 @@ PROGRAMS = [
 ]
 
 PROGRAMS_SEEN = [
+    "SELECT {a}.p ()",
+    "SELECT id FROM {a}.t WHERE id = {a} . p()",
     "SELECT * FROM {a}.pv",
     "SELECT * FROM {a}.ppv",
     "SELECT id FROM {a}.t WHERE id = {a}.p()",
@@ -546,6 +556,11 @@ READ_ONLY_SEEN = [
 ]
 
 TRANSACTIONS = [
+    ("[outside] INSERT INTO {a}.2024 VALUES (1)", "SELECT COUNT(*) FROM {a}.2024"),
+    ("[outside] INSERT INTO {a}.o VALUES (9)", "SELECT COUNT(*) FROM {a}.o"),
+    "INSERT INTO {a}.2024 VALUES (2)",
+    "LOCK TABLES {a}.t WRITE",
+    "UNLOCK TABLES",
     "SET autocommit = 0",
     "SET autocommit = 0",
     "SET autocommit = OFF",
@@ -628,6 +643,7 @@ TRANSACTIONS = [
 ]
 
 TRANSACTIONS_SEEN = [
+    "SELECT COUNT(*) FROM {a}.2024",
     "SELECT COUNT(*) FROM {a}.o",
     "SELECT id, v FROM {a}.t",
     "SELECT id, v FROM {a}.t WHERE id = 1",
