@@ -46,8 +46,11 @@ def first_difference(sequence, mode, expected, got):
         if command != asked:
             return Difference(sequence, mode, place, command, "flow", command, asked, (expected, got))
         differs = compare.difference(one, other)
-        if differs and not known.known(command, *differs):
+        entry = differs and known.known(command, differs[0], one, other)
+        if differs and not entry:
             return Difference(sequence, mode, place, command, *differs, (expected, got))
+        if entry and entry.ends:
+            return None
     return None
 
 
