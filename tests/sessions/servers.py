@@ -57,6 +57,7 @@ def running(stack):
             (host, MASTER_PORT), ADMINISTRATOR, (stack.host, stack.gate_port), (containers.address("master"), MASTER_PORT), administrator
         )  # fmt: skip
         prepare(places)
+        stack.await_satellites()
         yield places
 
 
