@@ -638,6 +638,8 @@ TRANSACTIONS = [
         "COMMIT",
         "INSERT INTO {a}.t VALUES (22, 1, 'c')",
         "ROLLBACK",
+        "BEGIN",
+        "ROLLBACK",
     ),
     ("SET completion_type = 'RELEASE'", "BEGIN", "INSERT INTO {a}.t VALUES (23, 1, 'c')", "COMMIT", "SELECT 1"),
 ]
