@@ -633,7 +633,7 @@ TRANSACTIONS = [
     ),
     (
         "SET completion_type = 1",
-        "BEGIN",
+        "COMMIT",
         "INSERT INTO {a}.t VALUES (21, 1, 'c')",
         "COMMIT",
         "INSERT INTO {a}.t VALUES (22, 1, 'c')",
@@ -641,6 +641,7 @@ TRANSACTIONS = [
         "BEGIN",
         "ROLLBACK",
     ),
+    ("SET completion_type = 1", "COMMIT", "INSERT INTO {a}.t VALUES (23, 1, 'c')", "ROLLBACK", "COMMIT"),
     ("SET completion_type = 'RELEASE'", "BEGIN", "INSERT INTO {a}.t VALUES (23, 1, 'c')", "COMMIT", "SELECT 1"),
 ]
 
