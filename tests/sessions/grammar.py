@@ -76,11 +76,10 @@ class Maker:
         theme = self.random.choice(self.themes)
         if theme == "prepared" and self.chance(75):
             return self.statement()
-        changes, reads = themes.THEMES[theme]
-        chosen = self.random.choice(changes)
-        steps = [self.command(text) for text in ([chosen] if isinstance(chosen, str) else chosen)]
+        reads = themes.THEMES[theme].reads
+        steps = [self.command(text) for text in self.random.choice(themes.THEMES[theme].changes)]
         while self.chance(55):
-            pool = reads if self.chance(75) else themes.THEMES[self.random.choice(list(themes.THEMES))][1]
+            pool = reads if self.chance(75) else themes.THEMES[self.random.choice(list(themes.THEMES))].reads
             steps.append(self.command(self.random.choice(pool)))
         return steps
 
@@ -97,16 +96,15 @@ class Maker:
             return [Command("execute", b"", slot, values)]
         if what < 0.82:
             return [Command(self.random.choice(("close", "reset_statement")), b"", slot)]
-        pool = self.random.choice((themes.SETTINGS, themes.SCHEMAS, themes.CHARSETS, themes.LOGIN_STATE))
-        chosen = self.random.choice(pool)
-        return [self.command(text) for text in ([chosen] if isinstance(chosen, str) else chosen)]
+        theme = themes.THEMES[self.random.choice(("settings", "schemas", "charsets", "login state"))]
+        return [self.command(text) for text in self.random.choice(theme.changes)]
 
     def command(self, text):
         text = self.filled(text)
         directive = DIRECTIVE.fullmatch(text)
         if not directive:
             if self.chance(5):
-                reads = themes.THEMES[self.random.choice(self.themes)][1]
+                reads = themes.THEMES[self.random.choice(self.themes)].reads
                 text += "; " + self.filled(self.random.choice([read for read in reads if not DIRECTIVE.match(read)]))
             return Command("query", self.query(text))
         kind, argument = directive.groups()
