@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Variables given on the command line reach the scripts through the environment.
 export
 
-.PHONY: help demo up stop down status doctor sql logs plan scale resize layout images engine user rotate import precheck adopt cutover compare verify test check format test-gate test-cdc test-stack test-plain test-proxysql test-loadgen chaos soak deny fuzz prepare-tpcw bench-replication bench-gate bench-tpcw bench-changes clean
+.PHONY: help demo up stop down status doctor sql logs plan scale resize layout images engine user rotate import precheck adopt cutover compare verify test check format test-gate test-cdc test-stack test-plain test-proxysql test-loadgen chaos soak deny fuzz fuzz-sessions prepare-tpcw bench-replication bench-gate bench-tpcw bench-changes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -113,6 +113,9 @@ deny: ## check the gate's dependencies: licences, sources, duplicates, advisorie
 
 fuzz: ## feed the gate's parsers and classifier hostile input, guided by coverage: FUZZ_SECONDS=60 each
 	@gtid-gate/fuzz/run
+
+fuzz-sessions: ## random sessions on MySQL alone and through the gate, on the test stack: MINUTES=5, or SEED=n for one
+	@tests/run fuzz-sessions
 
 prepare-tpcw: ## load TPC-W into the running stack; satellites clone it: TPCW_ITEMS=10000 TPCW_EBS=10
 	@loadgen/prepare-tpcw
