@@ -57,6 +57,13 @@ impl Servers {
             .collect()
     }
 
+    /// As executable comments have it: 90704 is 9.7.4. 0 where servers differ, or one has yet to be reached.
+    pub fn common_version(&self) -> u32 {
+        let mut versions = self.all().into_iter().map(|s| version_number(&s.version()));
+        let first = versions.next().unwrap_or_default();
+        if versions.all(|v| v == first) { first } else { 0 }
+    }
+
     pub fn find(&self, id: usize) -> Option<Arc<Server>> {
         if id == self.master.id {
             return Some(self.master.clone());
@@ -144,4 +151,27 @@ fn socket(sockets: Option<&Path>, address: &Address) -> Option<PathBuf> {
             .filter(|_| plain)?
             .join(format!("{}.sock", address.host)),
     )
+}
+
+/// `8.4.7-suffix` is 80407; 0 if it is no version.
+fn version_number(text: &str) -> u32 {
+    let mut parts = text.split(['.', '-', '+']).map(str::parse::<u32>);
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(Ok(major)), Some(Ok(minor)), Some(Ok(patch))) if minor < 100 && patch < 100 => {
+            major * 10_000 + minor * 100 + patch
+        }
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_a_number_as_comments_have_it() {
+        for (text, expected) in [("9.7.4-2", 90_704), ("8.0.15", 80_015), ("8.4", 0), ("x", 0)] {
+            assert_eq!(version_number(text), expected, "{text}");
+        }
+    }
 }

@@ -118,9 +118,13 @@ impl Session {
         if !text.iter().all(plain) {
             self.settle_reading(text).await?;
         }
+        let version = match has_versions(text) {
+            true => self.shared.gate.servers.common_version(),
+            false => 0,
+        };
         let understand = |state: &State| {
             let encoding = state.encoding.unwrap_or(Encoding::Ascii);
-            sql::understand_bytes(text, encoding, state.mode)
+            sql::understand_bytes(text, encoding, state.mode.of_version(version))
         };
         let mut understood = understand(&self.state);
         if understood.ambiguous && self.state.mode == Mode::unknown() {
@@ -263,4 +267,9 @@ impl Session {
         self.state.diagnostics.answered();
         self.welcome().await
     }
+}
+
+/// Some of the text is for certain versions only.
+fn has_versions(text: &[u8]) -> bool {
+    text.windows(3).any(|w| w == b"/*!")
 }

@@ -272,7 +272,7 @@ impl State {
     /// The session's sql_mode, as the master has it.
     pub fn has_mode(&mut self, sql_mode: &str) {
         self.mode = Mode::reported(sql_mode);
-        self.reads_differently = self.mode != Mode::known(false, false);
+        self.reads_differently = self.mode.reads_differently();
     }
 
     /// Why all statements must run on the master.

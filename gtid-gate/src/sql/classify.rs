@@ -122,7 +122,7 @@ impl Understood {
             verb: Verb::Other,
             reasons: Reasons::ALL,
             digest: of_unclear(sql),
-            class: Class::Write(unclear.reason),
+            class: class_of_unclear(unclear.reason, sql),
             hint: Ok(Choice::default()),
             ties: Ties::UNKNOWN,
             changes_only: false,
@@ -130,6 +130,25 @@ impl Understood {
             listed: None,
             ambiguous: unclear.ambiguous,
         }
+    }
+}
+
+/// First words of single statements of which a server reports all that they leave in the session.
+const REPORTED: [&str; 22] = [
+    "alter", "begin", "commit", "create", "delete", "drop", "explain", "grant", "insert", "rename", "replace", "revoke", "rollback",
+    "savepoint", "select", "show", "start", "table", "truncate", "update", "use", "with",
+];
+
+/// Of others that nobody has read (LOCK TABLES, SET ROLE, XA START) no server may report anything: the session stays on the master.
+fn class_of_unclear(reason: &'static str, sql: &[u8]) -> Class {
+    let is_blank = |b: &u8| b.is_ascii_whitespace() || *b == b'(';
+    let start = sql.iter().position(|b| !is_blank(b)).unwrap_or(sql.len());
+    let word = sql[start..].iter().take_while(|b| b.is_ascii_alphabetic());
+    let word: Vec<u8> = word.take(20).map(u8::to_ascii_lowercase).collect();
+    let known = REPORTED.iter().any(|first| first.as_bytes() == word);
+    match known && !sql.contains(&b';') {
+        true => Class::Write(reason),
+        false => Class::Pin(reason),
     }
 }
 
@@ -156,5 +175,27 @@ pub fn understand_bytes(sql: &[u8], encoding: Encoding, mode: Mode) -> Understoo
     match encoding.text(sql) {
         Some(sql) => understand_in(sql, mode),
         None => Understood::unclear("bytes outside the character set that the gate reads", sql),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_has_read_ties_the_session_unless_servers_report_all_that_it_leaves() {
+        let class = |sql: &str| class_of_unclear("unclear", sql.as_bytes());
+        for sql in ["INSERT INTO t /*!080100 */", " (SELECT 1)", "use b /*!080100 */"] {
+            assert_eq!(class(sql), Class::Write("unclear"), "{sql}");
+        }
+        for sql in [
+            "LOCK TABLES t READ /*!080100 */",
+            "SET ROLE r /*!080100 */",
+            "/*!080100 XA */ START 'x'",
+            "SELECT 1; LOCK TABLES t READ",
+            "",
+        ] {
+            assert_eq!(class(sql), Class::Pin("unclear"), "{sql}");
+        }
     }
 }

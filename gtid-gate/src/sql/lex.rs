@@ -96,6 +96,7 @@ pub struct Lexed<'a> {
 struct Lexer<'a> {
     text: &'a [u8],
     at: usize,
+    mode: Mode,
     escapes: Escapes,
     /// What is in double quotes.
     double: Kind,
@@ -121,6 +122,7 @@ impl<'a> Lexer<'a> {
             Mode::Known {
                 ansi_quotes,
                 no_backslash_escapes,
+                ..
             } => (
                 Escapes {
                     single: !no_backslash_escapes,
@@ -136,6 +138,7 @@ impl<'a> Lexer<'a> {
         Self {
             text: sql.as_bytes(),
             at: 0,
+            mode,
             escapes,
             double,
             keeps: true,
@@ -212,17 +215,45 @@ impl<'a> Lexer<'a> {
     /// `/*! …` always runs, `/*!ddddd …` on servers from that version; six digits mean different things to
     /// different servers.
     fn open_executable_comment(&mut self) -> Result<(), Unclear> {
+        let start = self.at;
         self.at += 3;
         let rest = &self.text[self.at..];
         let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
         let version = rest[..digits.min(5)].iter();
         let version = version.fold(0, |v, b| v * 10 + u32::from(b - b'0'));
-        if !matches!(digits, 0 | 5) || version > OLDEST_SERVER {
-            return Err(Unclear::new("comment that not every server executes"));
+        let runs = match self.mode {
+            _ if digits == 0 || digits == 5 && version <= OLDEST_SERVER => true,
+            Mode::Known { version: own, .. } if digits == 5 && own > 0 => version <= own,
+            mode => {
+                return Err(Unclear {
+                    reason: "comment that not every server executes",
+                    ambiguous: mode == Mode::Unknown && digits == 5,
+                });
+            }
+        };
+        if !runs {
+            self.at = start;
+            return self.skip_nesting_comment();
         }
         self.at += digits;
         self.in_executable_comment = true;
         Ok(())
+    }
+
+    /// One that is for newer servers: others may stand in it (sql_lex.cc, consume_comment).
+    fn skip_nesting_comment(&mut self) -> Result<(), Unclear> {
+        self.at += 2;
+        loop {
+            match (self.peek(0), self.peek(1)) {
+                (Some(b'*'), Some(b'/')) => {
+                    self.at += 2;
+                    return Ok(());
+                }
+                (Some(b'/'), Some(b'*')) => self.skip_comment().map(drop)?,
+                (Some(_), _) => self.at += 1,
+                (None, _) => return Err(Unclear::new("unfinished comment")),
+            }
+        }
     }
 
     fn skip_comment(&mut self) -> Result<&'a [u8], Unclear> {

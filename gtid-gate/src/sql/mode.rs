@@ -1,6 +1,6 @@
-//! What of sql_mode decides where strings and names end.
+//! What decides where strings, names and comments end: of sql_mode, and which version reads the text.
 //!
-//! In: what the server reported, or nothing. Must never: be guessed.
+//! In: what the servers reported, or nothing. Must never: be guessed.
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mode {
@@ -10,6 +10,8 @@ pub enum Mode {
     Known {
         ansi_quotes: bool,
         no_backslash_escapes: bool,
+        /// Of all servers, as executable comments have it (90704 is 9.7.4); 0 if it is not known or differs.
+        version: u32,
     },
 }
 
@@ -22,6 +24,35 @@ impl Mode {
         Self::Known {
             ansi_quotes,
             no_backslash_escapes,
+            version: 0,
+        }
+    }
+
+    /// Read by servers of this version.
+    pub fn of_version(self, read_by: u32) -> Self {
+        match self {
+            Self::Unknown => Self::Unknown,
+            Self::Known {
+                ansi_quotes,
+                no_backslash_escapes,
+                ..
+            } => Self::Known {
+                ansi_quotes,
+                no_backslash_escapes,
+                version: read_by,
+            },
+        }
+    }
+
+    /// Whether servers with it read texts in other ways than they do by default.
+    pub fn reads_differently(self) -> bool {
+        match self {
+            Self::Unknown => false,
+            Self::Known {
+                ansi_quotes,
+                no_backslash_escapes,
+                ..
+            } => ansi_quotes || no_backslash_escapes,
         }
     }
 

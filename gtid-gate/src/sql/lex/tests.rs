@@ -181,3 +181,22 @@ fn a_statement_of_too_many_words_is_not_looked_at() {
     let words = "a ".repeat(MOST_TOKENS + 1);
     assert_eq!(tokens(&words, Mode::Unknown).err(), Some(TOO_MANY));
 }
+
+#[test]
+fn a_comment_for_some_versions_is_read_as_the_servers_read_it() {
+    let words = |sql: &str, version| {
+        let mode = Mode::known(false, false).of_version(version);
+        let lexed = tokens(sql, mode).ok()?;
+        let text = |t: &Token| &sql[t.range()];
+        Some(lexed.tokens.iter().map(text).collect::<Vec<_>>().join(" "))
+    };
+    let known = |sql: &str| words(sql, 90_704).unwrap();
+    assert_eq!(known("COMMIT /*!99999 nothing */"), "COMMIT");
+    assert_eq!(known("use b /*!80100 */"), "use b");
+    assert_eq!(known("SELECT 1 /*!80023 , 2 */"), "SELECT 1 , 2");
+    assert_eq!(known("/*!99999 /* inner */ x */ COMMIT"), "COMMIT");
+    assert!(words("/*!99999 /* inner */ x", 90_704).is_none());
+    // Six digits, and servers that differ.
+    assert!(words("SELECT 1 /*!080023 , 2 */", 90_704).is_none());
+    assert!(words("SELECT 1 /*!80023 , 2 */", 0).is_none());
+}
