@@ -37,7 +37,7 @@ QUERIES = [
     "SELECT 1e5FROM/**/{}/* ' */USE INDEX()WHERE 1=.5",
     "SELECT 1 FROM q WHERE id IN (1, 2, 3, 4, (SELECT 5 FROM {}), 'x', 'y', 'z')",
     "SELECT 'it\\'s' FROM q,{}",
-    "SELECT \"a\" FROM q JOIN {} ON \"b\" = 'c'",
+    'SELECT "a" FROM q JOIN {} ON "b" = \'c\'',
 ]
 
 

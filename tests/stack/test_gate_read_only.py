@@ -96,7 +96,14 @@ def test_a_text_of_hundreds_of_joins_kills_nobody(stack, session):
 def test_what_is_no_valid_sql_has_mysqls_own_error(stack, schema, session):
     """Nothing in such a text could write: a satellite refuses it with the error that the master has."""
     with contextlib.closing(stack.master_connect(user=ADMIN, database=schema)) as connection, connection.cursor() as master:
-        for sql in ("SELECT FROM t", "SELECT 1 1 GROUP", "TABLE", "SELECT * FROM t AS OF TIMESTAMP 1", "SELECT id FROM t WHERE", "(SELECT 1"):
+        for sql in (
+            "SELECT FROM t",
+            "SELECT 1 1 GROUP",
+            "TABLE",
+            "SELECT * FROM t AS OF TIMESTAMP 1",
+            "SELECT id FROM t WHERE",
+            "(SELECT 1",
+        ):
             assert error_of(session, sql) == error_of(master, sql), sql
 
 

@@ -201,8 +201,8 @@ impl<'a> Writer<'a> {
 
     /// A name in backticks has them only where it needs them.
     fn name(&mut self, at: usize) {
-        let quoted = self.tokens.text(at);
-        let inner = quoted.trim_matches(['`', '"']);
+        let quoted = self.tokens.in_backticks(at);
+        let inner = quoted.trim_matches('`');
         let plain = inner.len() + 2 == quoted.len()
             && inner.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && inner.bytes().all(lex::is_word)
@@ -210,7 +210,7 @@ impl<'a> Writer<'a> {
         let shown = match quoted.contains(|c: char| c.is_control() || c == '\'' || c == '"') {
             true => "`?`",
             false if plain => inner,
-            false => quoted,
+            false => &*quoted,
         };
         self.put(shown, Last::Name);
     }

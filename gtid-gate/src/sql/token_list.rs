@@ -126,6 +126,14 @@ impl TokenList {
 
 /// Signs and one value, which may have its character set or its radix before it.
 fn is_value(element: &[Token], text: &[u8]) -> bool {
+    if let [only] = element
+        && matches!(
+            only.kind,
+            Kind::Number | Kind::SingleQuoted | Kind::Symbol(b'?')
+        )
+    {
+        return true;
+    }
     if element.len() > LONGEST_VALUE {
         return false;
     }

@@ -3,6 +3,7 @@
 //! In: tokens of `lex`. Out: words, names, spans of text. Must never: take a quoted word for a keyword.
 
 use super::lex::{Kind, Token};
+use std::borrow::Cow;
 
 /// Longer than any keyword or built-in function of MySQL.
 const LONGEST: usize = 40;
@@ -133,6 +134,15 @@ impl<'a> Tokens<'a> {
         }
     }
 
+    /// A quoted name as it stands in backticks, whatever its quotes are.
+    pub fn in_backticks(&self, at: usize) -> Cow<'a, str> {
+        let text = self.text(at);
+        match unquote(text).filter(|_| text.starts_with('"')) {
+            Some(name) => format!("`{}`", name.replace('`', "``")).into(),
+            None => text.into(),
+        }
+    }
+
     /// What a word or a string says, without quotes; strings with escapes are not read.
     pub fn value(&self, at: usize) -> Option<String> {
         match self.kind(at)? {
@@ -216,10 +226,7 @@ impl<'a> Tokens<'a> {
             match token.kind {
                 Kind::Number => text.push_str(NUMBER),
                 Kind::SingleQuoted => text.push_str(STRING),
-                Kind::Backtick if self.text(at).starts_with('"') => {
-                    let name = self.name(at).unwrap_or_default().replace('`', "``");
-                    text.extend(["`", &name, "`"]);
-                }
+                Kind::Backtick => text.push_str(&self.in_backticks(at)),
                 _ => text.push_str(self.text(at)),
             }
         }

@@ -194,4 +194,6 @@ fn quotes_that_are_known_to_hold_a_string_are_no_names() {
         .unwrap()
         .shape;
     assert_eq!(names(ansi).1, quoted);
+    let shown = understand_bytes(b"SELECT \"x y\" FROM \"t\"", Encoding::Utf8, ansi).digest;
+    assert_eq!(&*shown.text, "SELECT `x y` FROM t");
 }
