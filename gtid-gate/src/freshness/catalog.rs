@@ -4,7 +4,7 @@
 //! Out: the tables of a query. Names are folded (`sql::folded`).
 //! Must never: leave out a table that a name may stand for.
 
-use super::definitions::{Asks, Definition, Definitions};
+use super::definitions::{Asks, Behind, Definition, Definitions};
 use crate::gtid::GtidSet;
 use crate::sql::{Name, Names};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -64,8 +64,7 @@ pub struct Catalog {
     /// What a view, or a table with parents, stands for. Other tables stand for themselves.
     stands_for: ByName<Reads>,
     tables: ByName<()>,
-    /// The views, and what of each may ask about the session.
-    views: ByName<Option<Arc<Asks>>>,
+    views: ByName<Behind>,
     /// How many of them may ask.
     asking: usize,
     /// Names of views that asked once, and don't now: a satellite may still have them as they were.
@@ -88,7 +87,9 @@ fn put<T>(map: &mut ByName<T>, table: Table, value: T) {
 impl Catalog {
     pub fn of(sample: Sample) -> Self {
         let views = views(&sample);
-        let asking = of_all(&views).filter(|(_, asks)| asks.is_some()).count();
+        let asking = of_all(&views)
+            .filter(|(_, behind)| behind.asks.is_some())
+            .count();
         let mut edges: HashMap<Table, Option<Vec<Table>>> = HashMap::new();
         for cascade in sample.cascades {
             let parents = edges
@@ -130,7 +131,7 @@ impl Catalog {
         let Some(before) = before else {
             return self;
         };
-        let asking = of_all(&before.views).filter(|(_, asks)| asks.is_some());
+        let asking = of_all(&before.views).filter(|(_, behind)| behind.asks.is_some());
         let asked = asking.map(|(table, _)| table);
         let asked = asked.chain(before.asked.iter().cloned());
         self.asked = asked.take(MOST_ASKED).collect();
@@ -144,8 +145,8 @@ impl Catalog {
         }
         match read {
             Some((names, database)) if self.compares(names, database) => qualified(names, database)
-                .find_map(|(schema, name)| find(&self.views, schema, name)?.clone()),
-            _ => of_all(&self.views).find_map(|(_, asks)| asks.cloned()),
+                .find_map(|(schema, name)| find(&self.views, schema, name)?.asks.clone()),
+            _ => of_all(&self.views).find_map(|(_, behind)| behind.asks.clone()),
         }
     }
 
@@ -154,17 +155,34 @@ impl Catalog {
         !self.lower_case || names.ascii && database.is_none_or(str::is_ascii)
     }
 
-    /// Whether one of these names is a view, or was one that asked about the session.
+    /// Whether one of these names is a view.
     pub fn names_view(&self, names: &Names, database: Option<&str>) -> bool {
         !self.compares(names, database)
-            || qualified(names, database).any(|(schema, name)| {
-                let table = || Table {
-                    schema: schema.into(),
-                    name: name.into(),
-                };
-                find(&self.views, schema, name).is_some()
-                    || !self.asked.is_empty() && self.asked.contains(&table())
-            })
+            || qualified(names, database)
+                .any(|(schema, name)| find(&self.views, schema, name).is_some())
+    }
+
+    /// Whether one of these names was a view that asked about the session.
+    pub fn names_asked(&self, names: &Names, database: Option<&str>) -> bool {
+        let was = |(schema, name): (&str, &str)| {
+            let (schema, name) = (schema.into(), name.into());
+            self.asked.contains(&Table { schema, name })
+        };
+        !self.asked.is_empty() && qualified(names, database).any(was)
+    }
+
+    /// The names, and all that are behind those that are views.
+    pub fn behind<'a>(
+        &'a self,
+        names: &'a Names,
+        database: Option<&'a str>,
+    ) -> impl Iterator<Item = (&'a str, &'a str)> {
+        qualified(names, database).flat_map(|(schema, name)| {
+            let view = find(&self.views, schema, name);
+            let behind = view.into_iter().flat_map(|view| &view.names);
+            let behind = behind.map(|table| (&*table.schema, &*table.name));
+            std::iter::once((schema, name)).chain(behind)
+        })
     }
 
     #[cfg(test)]
@@ -228,23 +246,24 @@ impl Catalog {
 }
 
 /// Of two views of one name in another case, the one that asks counts.
-fn views(sample: &Sample) -> ByName<Option<Arc<Asks>>> {
+fn views(sample: &Sample) -> ByName<Behind> {
     let names = sample.views.iter().map(|v| &v.view);
-    let definitions = Definitions::new(names.clone(), &sample.definitions);
+    let definitions = Definitions::new(names.clone(), &sample.tables, &sample.definitions);
     let mut views = ByName::new();
     for view in names {
-        let other = find(&views, &view.schema, &view.name).cloned().flatten();
-        let asks = other.or_else(|| definitions.asks(view));
-        put(&mut views, view.clone(), asks);
+        let other: Option<&Behind> = find(&views, &view.schema, &view.name);
+        if other.is_none_or(|other| other.asks.is_none()) {
+            put(&mut views, view.clone(), definitions.behind(view));
+        }
     }
     views
 }
 
-fn of_all<T>(map: &ByName<Option<T>>) -> impl Iterator<Item = (Table, Option<&T>)> {
+fn of_all<T>(map: &ByName<T>) -> impl Iterator<Item = (Table, &T)> {
     map.iter().flat_map(|(schema, names)| {
         names.iter().map(|(name, value)| {
             let (schema, name) = (schema.clone(), name.clone());
-            (Table { schema, name }, value.as_ref())
+            (Table { schema, name }, value)
         })
     })
 }

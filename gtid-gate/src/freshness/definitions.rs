@@ -24,6 +24,15 @@ pub struct Asks {
     pub ties: Ties,
 }
 
+/// What is behind a view.
+#[derive(Debug)]
+pub struct Behind {
+    /// Nothing: it is proven that nothing of it asks about the session.
+    pub asks: Option<Arc<Asks>>,
+    /// Names of all that it may read or call, at any depth.
+    pub names: Vec<Table>,
+}
+
 /// A view or a function.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Item {
@@ -34,10 +43,18 @@ struct Item {
 pub struct Definitions<'a> {
     views: HashSet<&'a Table>,
     uses: HashMap<Item, &'a Uses>,
+    schemas: HashSet<&'a str>,
 }
 
 impl<'a> Definitions<'a> {
-    pub fn new(views: impl Iterator<Item = &'a Table>, all: &'a [Definition]) -> Self {
+    pub fn new(
+        views: impl Iterator<Item = &'a Table>,
+        tables: &'a [Table],
+        all: &'a [Definition],
+    ) -> Self {
+        let views: HashSet<&Table> = views.collect();
+        let names = views.iter().copied().chain(tables);
+        let schemas = names.chain(all.iter().map(|d| &d.name));
         let mut uses: HashMap<Item, &Uses> = HashMap::new();
         for each in all {
             let item = Item {
@@ -50,20 +67,21 @@ impl<'a> Definitions<'a> {
             uses.insert(item, counts);
         }
         Self {
-            views: views.collect(),
+            schemas: schemas.map(|table| &*table.schema).collect(),
+            views,
             uses,
         }
     }
 
-    /// Nothing: it is proven that nothing of it asks.
-    pub fn asks(&self, view: &Table) -> Option<Arc<Asks>> {
+    pub fn behind(&self, view: &Table) -> Behind {
         let first = Item {
             name: view.clone(),
             is_function: false,
         };
         let (mut seen, mut left) = (HashSet::from([first.clone()]), vec![first]);
-        let (mut what, mut ties) = (None, SESSION);
+        let (mut what, mut ties, mut names) = (None, SESSION, HashSet::new());
         while let Some(item) = left.pop() {
+            names.insert(item.name.clone());
             let Some(uses) = self.uses.get(&item) else {
                 let unknown = || format!("{item}: definition that is not known");
                 what.get_or_insert_with(unknown);
@@ -75,9 +93,20 @@ impl<'a> Definitions<'a> {
             ties = joined(ties, uses.ties);
             let used = self.used(&item, uses).filter(|u| seen.insert(u.clone()));
             left.extend(used.collect::<Vec<_>>());
+            names.extend(self.tables(&item, uses));
         }
-        let what = what?.into();
-        Some(Arc::new(Asks { what, ties }))
+        let what = what.map(String::into_boxed_str);
+        Behind {
+            asks: what.map(|what| Arc::new(Asks { what, ties })),
+            names: names.into_iter().collect(),
+        }
+    }
+
+    /// What may be a table: a column's name has no schema before it.
+    fn tables<'b>(&'b self, by: &'b Item, uses: &'b Uses) -> impl Iterator<Item = Table> + 'b {
+        let own = &by.name.schema;
+        let tables = uses.names.iter().map(move |name| qualified(name, own));
+        tables.filter(|t| self.schemas.contains(&*t.schema))
     }
 
     /// Other definitions that one uses.
@@ -87,8 +116,8 @@ impl<'a> Definitions<'a> {
             name: qualified(call, own),
             is_function: true,
         });
-        let tables = uses.names.iter().map(move |name| qualified(name, own));
-        let views = tables.filter(|t| self.views.contains(t)).map(|name| Item {
+        let views = self.tables(by, uses).filter(|t| self.views.contains(t));
+        let views = views.map(|name| Item {
             name,
             is_function: false,
         });
@@ -177,8 +206,13 @@ mod tests {
             "plain", "own", "over", "nested", "calls", "twice", "reads", "loadable", "lost",
         ];
         let views = names.map(table);
-        let definitions = Definitions::new(views.iter(), &all);
-        let asks = |name: &str| definitions.asks(&table(name)).map(|a| a.what.to_string());
+        let definitions = Definitions::new(views.iter(), &[], &all);
+        let asks = |name: &str| {
+            definitions
+                .behind(&table(name))
+                .asks
+                .map(|a| a.what.to_string())
+        };
         let own = "view `d`.`own`: CONNECTION_ID()";
         for (name, expected) in [
             ("plain", None),
@@ -199,7 +233,7 @@ mod tests {
         ] {
             assert_eq!(asks(name).as_deref(), expected, "{name}");
         }
-        let ties = |name: &str| definitions.asks(&table(name)).map(|asks| asks.ties);
+        let ties = |name: &str| definitions.behind(&table(name)).asks.map(|asks| asks.ties);
         assert!(ties("calls").is_some_and(|t| t.about_last && t.stays));
         assert!(ties("own").is_some_and(|t| !t.about_last && t.stays));
     }

@@ -16,6 +16,7 @@ mod price;
 mod probe;
 mod proof;
 mod read_index;
+mod redefined;
 mod requirement;
 mod spare;
 mod standing;

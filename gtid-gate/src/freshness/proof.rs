@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 /// a definition has changed it sends the new catalog.
 const PATIENCE: Duration = Duration::from_millis(30);
 
+/// How often it looks meanwhile whether replication was quicker.
+const LOOK: Duration = Duration::from_millis(5);
+
 /// Why a read is not for satellites.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unproven {
@@ -53,7 +56,7 @@ impl Gate {
                     self.table_writes.waited_in_vain();
                     return proof;
                 }
-                Err(Unproven::Unknown) => drop(tokio::time::timeout(left, more).await),
+                Err(Unproven::Unknown) => drop(tokio::time::timeout(left.min(LOOK), more).await),
                 known => return known,
             }
         }

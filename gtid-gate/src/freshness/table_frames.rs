@@ -4,6 +4,7 @@
 
 use super::catalog::{Cascade, Sample, Table, View};
 use super::definitions::Definition;
+use super::redefined::Redefines;
 use super::table_writes::Written;
 use crate::gtid::{Gtid, GtidSet};
 use crate::sql::{Uses, folded};
@@ -75,7 +76,10 @@ fn transaction(mut body: Body<'_>) -> Result<Frame, FrameError> {
     let gtid = gtid(body.text()?)?;
     let committed = i64::from_be_bytes(body.array()?);
     let all = body.u8()?;
-    let keeps_names = all != ALL;
+    let redefines = match all {
+        ALL => redefined(&mut body)?,
+        _ => Redefines::Nothing,
+    };
     let tables = match all {
         0 => Some(body.several(|b| Ok((b.text()?.to_owned(), b.text()?.to_owned())))?),
         _ => None,
@@ -83,9 +87,21 @@ fn transaction(mut body: Body<'_>) -> Result<Frame, FrameError> {
     let written = Written {
         gtid,
         tables,
-        keeps_names,
+        redefines,
     };
     Ok(Frame::Transaction { written, committed })
+}
+
+/// A capture of an earlier release names none.
+fn redefined(body: &mut Body<'_>) -> Result<Redefines, FrameError> {
+    let names = match body.0.is_empty() {
+        true => Vec::new(),
+        false => body.several(Body::table)?,
+    };
+    Ok(match names.is_empty() {
+        true => Redefines::Anything,
+        false => Redefines::These(names),
+    })
 }
 
 fn gtid(text: &str) -> Result<Gtid, FrameError> {
@@ -321,14 +337,18 @@ mod tests {
         assert_eq!((&*view.name.name, view.is_function), ("v", false));
         assert_eq!(&*view.uses.calls[0].table, "f");
         assert_eq!(function.uses.asks.as_deref(), Some("user variable"));
-        let all = |all: u8| {
+        let all = |all: u8, names: &[u8]| {
             let bytes = Writer::new(2).text(&format!("{UUID}:7")).bytes(&[0; 8]);
-            match frame(&bytes.bytes(&[all]).0).unwrap() {
-                Frame::Transaction { written, .. } => (written.tables, written.keeps_names),
+            match frame(&bytes.bytes(&[all]).bytes(names).0).unwrap() {
+                Frame::Transaction { written, .. } => (written.tables, written.redefines),
                 other => panic!("{other:?}"),
             }
         };
-        assert_eq!((all(1), all(2)), ((None, false), (None, true)));
+        assert_eq!(all(2, &[]), (None, Redefines::Nothing));
+        assert_eq!(all(1, &[]), (None, Redefines::Anything));
+        assert_eq!(all(1, &[0; 4]), (None, Redefines::Anything));
+        let named = Redefines::These(vec![view.name.clone()]);
+        assert_eq!(all(1, b"\0\0\0\x01\0\x01d\0\x01V"), (None, named));
     }
 
     #[test]

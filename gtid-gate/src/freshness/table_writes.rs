@@ -9,6 +9,7 @@
 use super::catalog::{Catalog, Reads, Sample};
 use super::definitions::Asks;
 use super::proof::{Proof, Unproven};
+use super::redefined::{Redefined, Redefines};
 use crate::backend::Position;
 use crate::common::lock;
 use crate::gtid::{Gtid, GtidSet};
@@ -49,8 +50,8 @@ struct State {
     untold: GtidSet,
     /// The last that counts as having written everything.
     barrier: Option<Gtid>,
-    /// The last after which a view or function may be another one.
-    redefined: Option<Gtid>,
+    /// After which names stood for something else last.
+    redefined: Redefined,
     /// Since then, by schema and table.
     writers: HashMap<String, HashMap<String, Gtid>>,
     catalog: Option<Arc<Catalog>>,
@@ -76,8 +77,7 @@ pub struct Written {
     pub gtid: Gtid,
     /// Schema and table; nothing: everything.
     pub tables: Option<Vec<(String, String)>>,
-    /// Each name that is still there stands for what it stood for.
-    pub keeps_names: bool,
+    pub redefines: Redefines,
 }
 
 impl TableWrites {
@@ -209,6 +209,10 @@ impl Catalog {
     fn may_be_view(&self, read: Option<TableNames<'_>>) -> bool {
         read.is_none_or(|r| self.names_view(r.names, r.database.map(folded).as_deref()))
     }
+
+    fn may_have_asked(&self, read: Option<TableNames<'_>>) -> bool {
+        read.is_none_or(|r| self.names_asked(r.names, r.database.map(folded).as_deref()))
+    }
 }
 
 impl State {
@@ -228,9 +232,14 @@ impl State {
         match written.tables {
             None => {
                 self.barrier = Some(written.gtid);
-                if !written.keeps_names || !self.untold.is_empty() {
-                    self.redefined = Some(written.gtid);
-                }
+                // What was untold before it may have been a definition.
+                self.redefined.by(
+                    written.gtid,
+                    match self.untold.is_empty() {
+                        true => written.redefines,
+                        false => Redefines::Anything,
+                    },
+                );
                 // All of them are before it.
                 self.writers.clear();
                 self.untold = GtidSet::new();
@@ -262,10 +271,9 @@ impl State {
         }
     }
 
-    /// No view or function became another one between its reading and what is known.
+    /// No name stood for something else between its reading and what is known, but for single ones.
     fn shows_names(&self, catalog: &Catalog, covered: bool) -> bool {
-        let has = |gtid: &Gtid| catalog.before.contains(gtid);
-        self.redefined.as_ref().is_none_or(has)
+        self.redefined.any_in(&catalog.before)
             && catalog.before.contains_set(&self.untold)
             && (covered || self.knows(&catalog.after, catalog))
     }
@@ -276,6 +284,9 @@ impl State {
         let Some(catalog) = catalogs.clone().find(shows) else {
             return Err(Unproven::Unknown);
         };
+        if !self.are_in(names, catalog, &catalog.before) {
+            return Err(Unproven::Unknown);
+        }
         if let Some(asks) = catalog.asks_of(names) {
             return Err(Unproven::Asks(asks));
         }
@@ -283,15 +294,24 @@ impl State {
             return Ok(());
         };
         let as_told = covered || self.knows(has, catalog);
-        let as_shown = self
-            .redefined
-            .as_ref()
-            .is_none_or(|gtid| has.contains(gtid))
-            && has.contains_set(&self.untold);
-        match as_told && (as_shown || !catalog.may_be_view(names)) {
+        let barrier = || self.barrier.as_ref().is_none_or(|gtid| has.contains(gtid));
+        let as_shown = self.redefined.any_in(has) && has.contains_set(&self.untold);
+        let same = (as_shown || !catalog.may_be_view(names))
+            && (!catalog.may_have_asked(names) || barrier());
+        match as_told && same && self.are_in(names, catalog, has) {
             true => Ok(()),
             false => Err(Unproven::Unknown),
         }
+    }
+
+    /// Whether these names, and all behind those that are views, stand for what they stood for after these transactions.
+    fn are_in(&self, names: Option<TableNames<'_>>, catalog: &Catalog, set: &GtidSet) -> bool {
+        let Some(TableNames { names, database }) = names else {
+            return self.redefined.all_in(set);
+        };
+        let database = database.map(folded);
+        let mut behind = catalog.behind(names, database.as_deref());
+        behind.all(|(schema, name)| self.redefined.is_in(schema, name, set))
     }
 
     fn needs<'a>(

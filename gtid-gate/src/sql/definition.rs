@@ -39,6 +39,17 @@ const NATIVE: [&str; 22] = [
     "wait_until_sql_thread_after_gtids",
 ];
 
+/// Reserved words of a function's body that may stand before a parenthesis.
+const BODY: [&str; 7] = [
+    "elseif",
+    "mediumint",
+    "return",
+    "set",
+    "smallint",
+    "tinyint",
+    "while",
+];
+
 /// What a definition uses.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Uses {
@@ -151,6 +162,8 @@ fn call(tokens: &Tokens, at: usize, calls: &mut Vec<Name>) -> Result<(), Box<str
             Err(format!("{}()", native.to_uppercase()).into())
         }
         "insert" | "replace" if !quoted => Ok(()),
+        word if !quoted && BODY.contains(&word) => Ok(()),
+        "until" if at > 0 && tokens.is_symbol(at - 1, b';') => Ok(()),
         _ if !quoted && own && adjacent => Ok(()),
         name if !quoted && !own && functions::is_harmless(name) => Ok(()),
         _ if select::lists_columns(tokens, at) => Ok(()),
@@ -235,6 +248,9 @@ mod tests {
         let function = Uses::of_function(body, &["a"]);
         assert_eq!(shown(&function.calls), ["-.p", "-.count"]);
         assert!(shown(&function.names).contains(&"-.v".to_owned()));
+        let body = "begin declare n tinyint(1); while (a) do set a = a - 1; end while; repeat set a = a + 1; until (a > 3) end repeat; \
+                    if (a) then return (select max(v) from t); elseif (n) then return(1); end if; return 2; end";
+        assert!(Uses::of_function(body, &["a"]).calls.is_empty());
         for body in [
             "return @p",
             "return connection_id ()",

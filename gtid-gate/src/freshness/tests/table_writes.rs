@@ -24,7 +24,10 @@ fn wrote(number: u64, tables: Option<&[&str]>) -> Written {
     let gtid = gtid(number);
     Written {
         gtid,
-        keeps_names: tables.is_some(),
+        redefines: match tables {
+            Some(_) => Redefines::Nothing,
+            None => Redefines::Anything,
+        },
         tables,
     }
 }
@@ -343,14 +346,14 @@ mod names {
     fn a_truncated_table_sends_no_reads_to_the_master() {
         let writes = followed(PLAIN);
         writes.wrote(Written {
-            keeps_names: true,
+            redefines: Redefines::Nothing,
             ..defined(11)
         });
         // What lay before the stream is untold until then.
         writes.catalog(with_view(PLAIN, "1-11", "1-11"));
         for number in 12..20 {
             let truncated = Written {
-                keeps_names: true,
+                redefines: Redefines::Nothing,
                 ..defined(number)
             };
             writes.wrote(truncated);
@@ -384,5 +387,40 @@ mod names {
             "view `db`.`v`: definition that is not known"
         );
         assert_eq!(proof(&writes, T, "1-10"), "yes");
+    }
+
+    #[test]
+    fn a_definition_keeps_only_reads_of_its_own_name_from_satellites() {
+        let writes = followed(PLAIN);
+        writes.wrote(defined(11));
+        writes.catalog(with_view(PLAIN, "1-11", "1-11"));
+        let names = |names: &[&str]| {
+            let table = |name: &&str| Table {
+                schema: "db".into(),
+                name: (*name).into(),
+            };
+            Redefines::These(names.iter().map(table).collect())
+        };
+        writes.wrote(Written {
+            redefines: names(&["f", "w"]),
+            ..defined(12)
+        });
+        assert_eq!(proof(&writes, V, "1-12"), "yes");
+        assert_eq!(proof(&writes, V, "1-11"), "yes");
+        assert_eq!(proof(&writes, T, "1-11"), "yes");
+        assert_eq!(proof(&writes, "SELECT 1 FROM w", "1-12"), "unknown");
+        assert!(writes.proves(None, Some(&set("1-12"))).is_err());
+        writes.wrote(Written {
+            redefines: names(&["t"]),
+            ..defined(13)
+        });
+        assert_eq!(proof(&writes, V, "1-13"), "unknown", "it reads t");
+        writes.catalog(with_view(PLAIN, "1-13", "1-13"));
+        assert_eq!(proof(&writes, V, "1-13"), "yes");
+        assert_eq!(
+            proof(&writes, T, "1-12"),
+            "unknown",
+            "t is another one there"
+        );
     }
 }

@@ -1,6 +1,8 @@
 package multimed.capture;
 
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import multimed.binlog.BinlogEvent;
 import multimed.binlog.EventType;
@@ -10,6 +12,7 @@ import multimed.binlog.TableMap;
 import multimed.binlog.TableName;
 import multimed.capture.tables.WrittenTables;
 import multimed.sqltext.DefiningStatements;
+import multimed.sqltext.Redefinition;
 
 /**
  * In: the events of one transaction, one by one. Out: the tables that it wrote. Pure; holds a bounded number of names, and no events.
@@ -36,20 +39,37 @@ final class TransactionTables {
     private boolean everything;
     /** What of everything is not understood may have made or renamed a view or function. */
     private boolean redefines;
+    private final List<TableName> redefined = new ArrayList<>();
+    /** They may be other names, too. */
+    private boolean redefinesAny;
 
     /** @param last whether it ends the transaction */
     void add(BinlogEvent event, boolean last) {
         try {
             boolean understood = understood(event, last);
             everything = everything || !understood;
-            redefines = redefines || !understood && !keepsNames(event);
+            if (!understood && !keepsNames(event)) {
+                redefines(event);
+            }
         } catch (MalformedEventException | IndexOutOfBoundsException e) {
             everything = true;
             redefines = true;
+            redefinesAny = true;
         }
         if (everything) {
             tables.clear();
         }
+    }
+
+    private void redefines(BinlogEvent event) {
+        redefines = true;
+        int before = redefined.size();
+        if (event.type() == EventType.QUERY) {
+            QueryEvent query = QueryEvent.parse(event);
+            Redefinition.names(query.ascii())
+                    .forEach(n -> redefined.add(new TableName(n.schema() == null ? query.database() : n.schema(), n.name())));
+        }
+        redefinesAny = redefinesAny || redefined.size() == before;
     }
 
     private static boolean keepsNames(BinlogEvent event) {
@@ -120,7 +140,8 @@ final class TransactionTables {
     WrittenTables written(PreparedTables prepared) {
         WrittenTables ended = xid == null ? WrittenTables.NONE : prepared.remove(xid);
         if (everything || kind == null) {
-            return everything && !redefines ? WrittenTables.ALL_ROWS : WrittenTables.ALL;
+            boolean some = redefines && !redefinesAny;
+            return some ? WrittenTables.redefining(redefined) : everything && !redefines ? WrittenTables.ALL_ROWS : WrittenTables.ALL;
         }
         WrittenTables changed = WrittenTables.of(tables.values());
         return switch (kind) {

@@ -79,7 +79,7 @@ final class Frames {
             string(gtid.toString(), out);
             out.writeLong(commitTimeMicros);
             out.writeByte(written.all() ? written.keepsNames() ? ALL_ROWS : ALL : 0);
-            if (!written.all()) {
+            if (!written.all() || !written.keepsNames()) {
                 names(written.tables(), out);
             }
         });

@@ -68,7 +68,7 @@ public final class TestSubscriber implements AutoCloseable {
     private static String written(DataInputStream body) throws IOException {
         return switch (body.readUnsignedByte()) {
             case 0 -> several(body, TestSubscriber::name);
-            case 1 -> "ALL";
+            case 1 -> ("ALL " + several(body, TestSubscriber::name)).replace(" []", "");
             default -> "ROWS";
         };
     }
