@@ -172,8 +172,6 @@ def stored_rows(names):
 
 def repair(names, touched):
     """Puts back what was touched."""
-    if not touched:
-        return []
     statements = ["BEGIN"]
     if touched & Touched.ROWS:
         for schema, factor in zip(names.lasting, FACTORS):
