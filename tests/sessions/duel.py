@@ -43,13 +43,11 @@ def duel(reference, gate, sequence, modes=MODES):
 
 def first_difference(sequence, mode, expected, got):
     for place, ((command, one), (asked, other)) in enumerate(zip(expected, got)):
-        if command != asked:
-            return Difference(sequence, mode, place, command, "flow", command, asked, (expected, got))
-        differs = compare.difference(one, other)
+        differs = compare.difference(one, other) if command == asked else ("flow", command, asked)
         entry = differs and known.known(command, differs[0], one, other)
         if differs and not entry:
             return Difference(sequence, mode, place, command, *differs, (expected, got))
-        if entry and entry.ends:
+        if entry and (entry.ends or command != asked):
             return None
     return None
 

@@ -55,7 +55,8 @@ def rows(factor):
     return f"(1, {factor}, 'one'), (2, {2 * factor}, 'Two'), (3, {3 * factor}, 'drei é')"
 
 
-FACTORS = (10, 100, 1000, 7, 9)
+# Of the lasting schemas, then of the one that may be dropped.
+FACTORS = (10, 100, 1000, 7, 9, 5)
 
 
 def build(names):
@@ -71,15 +72,17 @@ def build(names):
 
 
 def remove(names):
-    return [f"DROP DATABASE IF EXISTS `{schema}`" for schema in (*names.lasting, names.droppable)]
+    return [f"DROP DATABASE IF EXISTS `{schema}`" for schema in (*names.lasting, names.droppable, names.droppable.upper())]
 
 
 def droppable(names):
+    """Anew; in capitals, which a sequence may write it in, it is another one."""
     return [
+        f"DROP DATABASE IF EXISTS {names.droppable.upper()}",
         f"DROP DATABASE IF EXISTS {names.droppable}",
         f"CREATE DATABASE {names.droppable} CHARACTER SET latin1",
         f"CREATE TABLE {names.droppable}.t (id INT PRIMARY KEY, v INT, s VARCHAR(20))",
-        f"INSERT INTO {names.droppable}.t VALUES {rows(5)}",
+        f"INSERT INTO {names.droppable}.t VALUES {rows(FACTORS[-1])}",
     ]
 
 
@@ -165,18 +168,18 @@ def views(names):
 
 def stored_rows(names):
     """Questions for everything that a sequence may have changed for others."""
-    tables = [f"`{schema}`.{table}" for schema in names.lasting for table in ("t", "ts")]
+    tables = [f"`{schema}`.{table}" for schema in names.lasting for table in ("t", "ts")] + [f"{names.droppable}.t"]
     tables += [f"{names.first}.{table}" for table in ("ai", "o", "2024", "tg", "tz")]
     return [f"SELECT * FROM {table} ORDER BY 1" for table in tables]
 
 
 def repair(names, touched):
     """Puts back what was touched."""
-    if not touched:
-        return []
     statements = ["BEGIN"]
     if touched & Touched.ROWS:
-        for schema, factor in zip(names.lasting, FACTORS):
+        # A schema that may be missing is built anew below.
+        dropped = touched & Touched.DROPPABLE
+        for schema, factor in zip(names.lasting if dropped else (*names.lasting, names.droppable), FACTORS):
             statements += [
                 f"DELETE FROM `{schema}`.t WHERE id > 3",
                 f"INSERT INTO `{schema}`.t VALUES {rows(factor)} AS n ON DUPLICATE KEY UPDATE v = n.v, s = n.s",

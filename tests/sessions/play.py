@@ -16,6 +16,7 @@ NEVER, DEFAULT = "never", "default"
 UNKNOWN_STATEMENT = 99999
 KEY_QUESTION = b"SHOW STATUS LIKE 'Caching_sha2_password_rsa_public_key'"
 GONE_S, MOMENT_S = 2, 0.2
+PATIENCE = "SET innodb_lock_wait_timeout = {0}, lock_wait_timeout = {0}"
 # Between two looks at what another server does by itself.
 PAUSE_S = 0.005
 
@@ -26,7 +27,7 @@ class Side:
     def __init__(self, name, door, server, names, administrator):
         self.name, self.door, self.names, self.dirty = name, door, names, fixtures.Touched.NOTHING
         self.administrator = wire.Connection(server, administrator, wire.MULTI_STATEMENTS | wire.DEPRECATE_EOF)
-        self.ask("SET innodb_lock_wait_timeout = 1, lock_wait_timeout = 1")
+        self.ask(PATIENCE.format(1))
         self.locks_held = locks_question(names)
 
     def ask(self, *statements):
@@ -46,7 +47,9 @@ class Side:
     def repair(self):
         """What the last sequence left goes; afterwards both sides are as built."""
         touched, self.dirty = self.dirty, fixtures.Touched.NOTHING
-        statements = fixtures.repair(self.names, touched)
+        if not touched:
+            return
+        statements = [PATIENCE.format(30), *fixtures.repair(self.names, touched), PATIENCE.format(1)]
         for statement, answer in zip(statements, self.ask(*statements)):
             assert answer[-1][0] != "error", (self.name, statement, answer)
 
