@@ -14,7 +14,13 @@ pub fn run(input: impl BufRead, mut output: impl Write) -> Result<()> {
     output.flush()
 }
 
+/// A digest that a server has cut ends so.
+const CUT: &str = "...";
+
 fn place(sql: &str) -> String {
+    if sql.trim_end().ends_with(CUT) {
+        return "master\tcut".to_owned();
+    }
     match classify(sql) {
         Class::Read => "satellite".to_owned(),
         Class::Write(reason) | Class::Pin(reason) => format!("master\t{reason}"),
