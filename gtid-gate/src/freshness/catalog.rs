@@ -5,6 +5,7 @@
 //! Must never: leave out a table that a name may stand for.
 
 use super::definitions::{Asks, Behind, Definition, Definitions};
+use super::table::Table;
 use crate::gtid::GtidSet;
 use crate::sql::{Name, Names};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -12,12 +13,6 @@ use std::sync::Arc;
 
 /// Schemas whose tables are no data of the log's.
 const SERVER_SCHEMAS: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Table {
-    pub schema: Box<str>,
-    pub name: Box<str>,
-}
 
 /// Rows of a table are changed, unlogged, when rows of the other are.
 #[derive(Debug, Clone)]

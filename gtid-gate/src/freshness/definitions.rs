@@ -3,7 +3,7 @@
 //! In: what each view and function uses by itself. Out: of each view what of it is not proven to be harmless, if anything is.
 //! Must never: call a view harmless of which some part is not known.
 
-use super::catalog::Table;
+use super::table::Table;
 use crate::sql::{Name, Ties, Uses};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -22,6 +22,27 @@ pub struct Asks {
     pub what: Box<str>,
     /// What all of it needs of the session's connection.
     pub ties: Ties,
+}
+
+/// Why a read is not for satellites.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unproven {
+    /// A view among them may ask about the session.
+    Asks(Arc<Asks>),
+    /// What the names stand for is not known as of now.
+    Unknown,
+}
+
+pub type Proof = Result<(), Unproven>;
+
+impl Unproven {
+    /// The reason that is shown of it, one of few.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Asks(_) => "view that may ask about the session",
+            Self::Unknown => "definitions of views not known",
+        }
+    }
 }
 
 /// What is behind a view.

@@ -6,10 +6,9 @@
 //! Must never: take for a proof what a definition may have changed that the stream has not told of.
 
 use super::admission::Gate;
-use super::definitions::Asks;
+use super::definitions::{Proof, Unproven};
 use super::table_writes::TableNames;
 use crate::backend::Server;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a read waits at most for the stream to tell what has become of definitions: it tells within a millisecond or two, and soon after
@@ -18,27 +17,6 @@ const PATIENCE: Duration = Duration::from_millis(30);
 
 /// How often it looks meanwhile whether replication was quicker.
 const LOOK: Duration = Duration::from_millis(5);
-
-/// Why a read is not for satellites.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unproven {
-    /// A view among them may ask about the session.
-    Asks(Arc<Asks>),
-    /// What the names stand for is not known as of now.
-    Unknown,
-}
-
-pub type Proof = Result<(), Unproven>;
-
-impl Unproven {
-    /// The reason that is shown of it, one of few.
-    pub fn reason(&self) -> &'static str {
-        match self {
-            Self::Asks(_) => "view that may ask about the session",
-            Self::Unknown => "definitions of views not known",
-        }
-    }
-}
 
 impl Gate {
     /// Whether this satellite may answer a read of these names, none: of anything. Waits for the stream, not for long.

@@ -2,7 +2,7 @@
 //!
 //! Must never: forget a transaction but for a later one that counts for every name.
 
-use super::catalog::Table;
+use super::table::Table;
 use crate::gtid::{Gtid, GtidSet};
 use std::collections::HashMap;
 

@@ -2,9 +2,10 @@
 //!
 //! Must never: trust a length, or take half a frame for a whole one.
 
-use super::catalog::{Cascade, Sample, Table, View};
+use super::catalog::{Cascade, Sample, View};
 use super::definitions::Definition;
 use super::redefined::Redefines;
+use super::table::Table;
 use super::table_writes::Written;
 use crate::gtid::{Gtid, GtidSet};
 use crate::sql::{Uses, folded};

@@ -7,8 +7,7 @@
 //! Must never: call something covered of which the stream has not told, or go by a catalog that a later definition changed.
 
 use super::catalog::{Catalog, Reads, Sample};
-use super::definitions::Asks;
-use super::proof::{Proof, Unproven};
+use super::definitions::{Asks, Proof, Unproven};
 use super::redefined::{Redefined, Redefines};
 use crate::backend::Position;
 use crate::common::lock;

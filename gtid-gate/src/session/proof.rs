@@ -16,7 +16,7 @@ use std::sync::Arc;
 impl Session {
     /// What of the views that a read names may ask about the session, as far as that is known already.
     pub(super) fn asks(&self, known: &Known, work: &Work) -> Option<Arc<Asks>> {
-        if known.class != Class::Read {
+        if !reads_names(known, work) {
             return None;
         }
         let database = self.database_of(work);
@@ -27,7 +27,7 @@ impl Session {
 
     /// The statement in hand, if it is a read that is not for satellites though its text is.
     pub(super) fn judged(&mut self, known: &Known, work: &Work) -> Option<Known> {
-        self.reads_names = known.class == Class::Read;
+        self.reads_names = reads_names(known, work);
         let asks = self.asks(known, work)?;
         self.reads_names = false;
         let ties = Ties {
@@ -62,4 +62,13 @@ impl Session {
             .into()
         })
     }
+}
+
+/// SHOW reads no view, unless it has a subquery.
+fn reads_names(known: &Known, work: &Work) -> bool {
+    let shows = || {
+        let sql = work.sql().to_ascii_lowercase();
+        sql.trim_start().starts_with("show") && !sql.contains("select")
+    };
+    known.class == Class::Read && (known.names.is_some() || !shows())
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::freshness::catalog::Table;
+use crate::freshness::table::Table;
 use crate::sql::understand;
 
 const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
