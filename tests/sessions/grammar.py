@@ -92,7 +92,8 @@ class Maker:
         if what < 0.75:
             values = tuple(self.random.choice((1, 2, 3, 2, "Two", None, "x' or 1=1 -- ")) for _ in range(self.prepared[slot].count("?")))
             if self.chance(8):
-                return [Command("execute", b"", slot, values, True), Command("fetch", b"", slot)]
+                # Executed again with its cursor open, MySQL ends its rows twice, which no client can follow.
+                return [Command("execute", b"", slot, values, True), Command("fetch", b"", slot), Command("close", b"", slot)]
             return [Command("execute", b"", slot, values)]
         if what < 0.82:
             return [Command(self.random.choice(("close", "reset_statement")), b"", slot)]

@@ -193,6 +193,7 @@ class Player:
 
     def do_close(self, command):
         self.connection.queue(wire.CLOSE + struct.pack("<I", self.statement(command)))
+        self.statements.pop(command.slot, None)
 
     def statement(self, command):
         return self.statements.get(command.slot) or UNKNOWN_STATEMENT
