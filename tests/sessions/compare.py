@@ -41,7 +41,8 @@ def normal_ok(part):
     kind, affected, inserted, status, warnings, info, changes = part
     changes = tuple(change for change in map(normal_tracker, changes) if change)
     status &= ~PLAN_FLAGS
-    if part[6] and not changes:
+    # With no tracker in the packet the flag says nothing. MySQL sends it where something has changed and changed back.
+    if not changes:
         status &= ~TRACKERS_FOLLOW
     return (kind, affected, inserted, status, warnings, info, changes)
 

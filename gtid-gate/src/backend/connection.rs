@@ -11,7 +11,7 @@ use crate::protocol::charset::Encoding;
 use crate::protocol::codec::Conn;
 use crate::protocol::error::{BackendError, SqlError};
 use crate::protocol::handshake::{self, CACHING_SHA2, Greeting, Login, NATIVE, NONCE, SHA256};
-use crate::protocol::session_track::{REPORT_ALL, Report};
+use crate::protocol::session_track::{self, REPORT_ALL, Report, Shown, Tracked, Trackers};
 use crate::protocol::{auth, capability as cap, wire};
 use rustls::pki_types::ServerName;
 use std::collections::HashMap;
@@ -411,17 +411,20 @@ impl Backend {
 
     /// The status flags, and what has changed since the server could report it last. Leaves warnings and FOUND_ROWS() as they are
     /// (measured).
-    pub async fn status(&mut self) -> Result<(u16, Report), BackendError> {
+    pub async fn status(
+        &mut self,
+        wanted: Option<&Trackers>,
+        shown: Shown,
+    ) -> Result<(u16, Tracked), BackendError> {
         self.conn.begin();
         self.conn.send(&[COM_PING]).await?;
         let answer = self.conn.packet(MAX_OWN_ANSWER).await?;
         if answer.first() == Some(&0xff) {
             return Err(BackendError::Sql(wire::parse_err(&answer)));
         }
-        let mut report = std::mem::take(&mut self.unheard);
-        report.add(query::report(self.capabilities, &answer));
+        let tracked = session_track::read(&answer, wanted, shown, &[])?;
         self.unreported = false;
-        Ok((wire::ok_status(&answer)?, report))
+        Ok((wire::ok_status(&answer)?, tracked.unwrap_or_default()))
     }
 
     /// Column definitions end without a packet of their own.

@@ -89,7 +89,7 @@ pub async fn run(
 /// What an OK packet reports of the session.
 pub fn report(capabilities: u32, ok: &[u8]) -> Report {
     let tracks = capabilities & cap::SESSION_TRACK != 0;
-    let read = tracks.then(|| session_track::read(ok, None, Shown::None));
+    let read = tracks.then(|| session_track::read(ok, None, Shown::None, &[]));
     let tracked = read.and_then(Result::ok).flatten();
     tracked.map_or_else(Report::default, |t| t.report)
 }

@@ -99,6 +99,8 @@ pub struct Response {
     /// Which of that the client gets; nothing: none of it.
     pub wanted: Option<Trackers>,
     pub shown: Shown,
+    /// Reports that it was to have before.
+    pub owed: Vec<u8>,
     /// What the server has reported of the session.
     pub report: Report,
     /// Its last packet had room for such reports.
@@ -134,6 +136,7 @@ impl Response {
             tracks: false,
             wanted: None,
             shown: Shown::None,
+            owed: Vec::new(),
             report: Report::default(),
             reports: false,
             status_rows: None,
@@ -366,13 +369,10 @@ impl Response {
             return None;
         }
         self.reports = true;
-        let tracked = session_track::read(payload, self.wanted.as_ref(), self.shown).ok()??;
-        self.shown = match tracked.report.transaction {
-            Some(true) => Shown::Open,
-            Some(false) => Shown::None,
-            None if self.shown == Shown::Ended => Shown::None,
-            None => self.shown,
-        };
+        let (wanted, owed) = (self.wanted.as_ref(), &self.owed);
+        let tracked = session_track::read(payload, wanted, self.shown, owed).ok()??;
+        self.owed.clear();
+        self.shown = self.shown.after(tracked.report.transaction);
         self.report.add(tracked.report);
         (tracked.filtered != payload).then_some(tracked.filtered)
     }

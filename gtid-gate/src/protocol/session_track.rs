@@ -34,6 +34,17 @@ pub enum Shown {
     Ended,
 }
 
+impl Shown {
+    /// What the client knows after a packet that reports this.
+    pub fn after(self, reported: Option<bool>) -> Self {
+        match (reported, self) {
+            (Some(true), _) => Self::Open,
+            (Some(false), _) | (None, Self::Ended) => Self::None,
+            (None, other) => other,
+        }
+    }
+}
+
 /// `TRX_STATE` of a transaction that has done nothing, and of none.
 const TRANSACTION: &[u8] = b"T_______";
 const NO_TRANSACTION: &[u8] = b"________";
@@ -141,25 +152,29 @@ impl Trackers {
     }
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Tracked {
     pub report: Report,
     /// The packet as the client gets it.
     pub filtered: Vec<u8>,
+    /// The entries in it.
+    pub kept: Vec<u8>,
 }
 
-/// Nothing if the packet ends before, and has to report nothing. `wanted`: nothing for a client without session tracking.
+/// Nothing if the packet ends before, and has to report nothing. `wanted`: nothing for a client without session tracking. `owed`: entries
+/// that the client gets with this packet, since no packet to it had room for them.
 pub fn read(
     payload: &[u8],
     wanted: Option<&Trackers>,
     shown: Shown,
+    owed: &[u8],
 ) -> Result<Option<Tracked>, PacketError> {
     let offset = wire::ok_status_offset(payload)?;
     let (head, rest) = payload
         .split_at_checked(offset + 4)
         .unwrap_or((payload, &[]));
     let ends = shown == Shown::Ended && wanted.is_some();
-    if rest.is_empty() && !ends {
+    if rest.is_empty() && !ends && owed.is_empty() {
         return Ok(None);
     }
     let mut reader = Reader::new(rest);
@@ -168,7 +183,7 @@ pub fn read(
         false => reader.lenenc_bytes()?,
     };
     let status = u16::from_le_bytes([head[offset], head[offset + 1]]);
-    let (mut report, mut kept) = (Report::default(), Vec::new());
+    let (mut report, mut kept) = (Report::default(), owed.to_vec());
     if status & STATE_CHANGED != 0 {
         let mut entries = Reader::new(reader.lenenc_bytes()?);
         while !entries.is_empty() {
@@ -180,6 +195,9 @@ pub fn read(
             }
         }
     }
+    let newer = kept.split_off(owed.len());
+    kept = without(&kept, &newer)?;
+    kept.extend(newer);
     if ends && report.transaction.is_none() {
         kept.push(5);
         wire::put_lenenc_bytes(&mut kept, &[&[8], NO_TRANSACTION].concat());
@@ -197,7 +215,43 @@ pub fn read(
     if !kept.is_empty() {
         wire::put_lenenc_bytes(&mut filtered, &kept);
     }
-    Ok(Some(Tracked { report, filtered }))
+    Ok(Some(Tracked {
+        report,
+        filtered,
+        kept,
+    }))
+}
+
+/// The entries of which there is no newer one.
+fn without(older: &[u8], newer: &[u8]) -> Result<Vec<u8>, PacketError> {
+    let newer: Vec<_> = entries(newer)?.into_iter().map(|e| key(&e)).collect();
+    let mut left = Vec::new();
+    for entry in entries(older)? {
+        if !newer.contains(&key(&entry)) {
+            left.push(entry.0);
+            wire::put_lenenc_bytes(&mut left, entry.1);
+        }
+    }
+    Ok(left)
+}
+
+fn entries(mut bytes: &[u8]) -> Result<Vec<(u8, &[u8])>, PacketError> {
+    let mut found = Vec::new();
+    while !bytes.is_empty() {
+        let mut reader = Reader::new(bytes);
+        found.push((reader.u8()?, reader.lenenc_bytes()?));
+        bytes = reader.rest();
+    }
+    Ok(found)
+}
+
+/// What an entry is about: its kind, and of a variable the name.
+fn key<'a>((code, data): &(u8, &'a [u8])) -> (u8, &'a [u8]) {
+    let name = match Kind::of(*code) {
+        Kind::Variable => Reader::new(data).lenenc_bytes().unwrap_or_default(),
+        _ => &[],
+    };
+    (*code, name)
 }
 
 /// Reads one entry into the report; whether the client wants it.
@@ -238,7 +292,7 @@ fn entry(
             wants(|w| w.transactions)
         }
         Kind::Transaction => {
-            let open = data.lenenc_bytes()?.first().is_some_and(|b| *b != b'_');
+            let open = data.lenenc_bytes()?.first() == Some(&TRANSACTION[0]);
             report.transaction = Some(open);
             wants(|w| w.transactions) || open != (shown != Shown::None)
         }
@@ -257,11 +311,13 @@ pub struct Own<'a> {
     pub warnings: u16,
     pub schema: Option<&'a str>,
     pub transaction: Option<bool>,
+    /// As in `read`.
+    pub owed: &'a [u8],
 }
 
 /// An OK packet of the gate's own, without affected rows. `wanted` as in `read`.
 pub fn ok_packet(status: u16, own: Own, wanted: Option<&Trackers>) -> Vec<u8> {
-    let mut entries = Vec::new();
+    let mut entries = own.owed.to_vec();
     let mut put = |code: u8, data: &[u8]| {
         let mut with_length = Vec::new();
         wire::put_lenenc_bytes(&mut with_length, data);
@@ -315,7 +371,7 @@ mod tests {
     #[test]
     fn a_commit_tells_its_gtid_and_the_client_gets_the_packet_it_knows() {
         let packet = ok(STATE_CHANGED | 2, &tracked(GTID));
-        let read = read(&packet, None, Shown::None).unwrap().unwrap();
+        let read = read(&packet, None, Shown::None, &[]).unwrap().unwrap();
         assert_eq!(read.report.committed, Some(GtidSet::parse(GTID).unwrap()));
         assert_eq!(read.report.schema.as_deref(), Some("a"));
         assert_eq!(read.filtered, ok(2, &with_length(b"Rows matched: 1")));
@@ -323,9 +379,9 @@ mod tests {
 
     #[test]
     fn a_packet_that_tells_nothing_stays() {
-        assert!(matches!(read(&ok(2, b""), None, Shown::None), Ok(None)));
+        assert!(matches!(read(&ok(2, b""), None, Shown::None, &[]), Ok(None)));
         let packet = ok(2, &with_length(b"info"));
-        let read = read(&packet, None, Shown::None).unwrap().unwrap();
+        let read = read(&packet, None, Shown::None, &[]).unwrap().unwrap();
         assert!(read.report.is_empty());
         assert_eq!(read.filtered, packet);
     }
@@ -334,9 +390,9 @@ mod tests {
     fn half_a_packet_is_an_error() {
         let whole = ok(STATE_CHANGED, &tracked(GTID));
         for size in 8..whole.len() {
-            assert!(read(&whole[..size], None, Shown::None).is_err(), "{size}");
+            assert!(read(&whole[..size], None, Shown::None, &[]).is_err(), "{size}");
         }
-        let odd = read(&ok(STATE_CHANGED, &tracked("x")), None, Shown::None);
+        let odd = read(&ok(STATE_CHANGED, &tracked("x")), None, Shown::None, &[]);
         assert_eq!(odd.unwrap().unwrap().report.committed, None);
     }
 
@@ -362,7 +418,7 @@ mod tests {
         };
         let mut wanted = Trackers::default();
         let filtered = |wanted: &Trackers| {
-            let read = read(&packet(&all), Some(wanted), Shown::None);
+            let read = read(&packet(&all), Some(wanted), Shown::None, &[]);
             read.unwrap().unwrap().filtered
         };
         assert_eq!(filtered(&wanted), packet(&[&zone[..], &schema].concat()));
@@ -370,7 +426,7 @@ mod tests {
         assert_eq!(filtered(&wanted), packet(&zone));
         wanted.set("session_track_system_variables", "");
         assert_eq!(filtered(&wanted), ok(2, b""));
-        let report = read(&packet(&all), None, Shown::None).unwrap().unwrap().report;
+        let report = read(&packet(&all), None, Shown::None, &[]).unwrap().unwrap().report;
         assert!(report.changed);
         assert_eq!(report.variables.len(), 2);
     }

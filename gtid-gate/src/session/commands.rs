@@ -261,7 +261,8 @@ impl Session {
         );
         self.state.seen = seen;
         self.trackers = Trackers::default();
-        self.state.sticky = account.pinned();
+        self.state.pinned = account.pinned();
+        self.state.sticky = self.state.pinned;
         self.user = User::of(&mut account);
         self.begin_timeouts();
         self.state.diagnostics.answered();

@@ -105,6 +105,8 @@ impl Diagnostics {
         let mut say = Vec::new();
         if ties.found_rows {
             match self.found {
+                // It would overwrite what the statement before left.
+                Found::None if ties.about_last && self.own.is_none() => return Err(Unknown),
                 Found::None => say.push(NO_ROWS.to_owned()),
                 Found::At(known) if known == at => {}
                 Found::At(_) | Found::Lost => return Err(Unknown),

@@ -5,7 +5,6 @@
 use super::diagnostics::At;
 use super::estimate::Estimate;
 use super::execution::Execution;
-use super::names::Reading;
 use super::parts::Session;
 use super::relay::{Answer, OnRefusal, RelayError, relay};
 use super::state::Tx;
@@ -18,6 +17,7 @@ use crate::protocol::error::{BackendError, PacketError, SqlError};
 use crate::protocol::response::{Response, Shape};
 use crate::protocol::status_rows::StatusRows;
 use crate::protocol::tls_status::OwnStatus;
+use crate::sql::FoundRows;
 use std::time::Duration;
 
 /// One query in so many is compared with what was expected of it; which, its nanoseconds say.
@@ -170,16 +170,19 @@ impl Session {
             true => "SET NAMES DEFAULT".to_owned(),
             false => set_charset(self.user.charset),
         };
-        let all = |reading: &Reading| reading.sql(&login).map(str::to_owned).to_vec();
-        (*then != now).then(|| [all(then), all(&now)])
+        (*then != now).then(|| {
+            let before = then.instead_of(&now, &login);
+            [before, now.sql().collect()]
+        })
     }
 
-    fn response_to(&self, work: &Work, backend: &Backend) -> Response {
+    fn response_to(&mut self, work: &Work, backend: &Backend) -> Response {
         let seq = self.client.conn.seq;
         let mut response = Response::new(work.shape(), backend.deprecate_eof(), seq);
         response.tracks = backend.tracks();
         response.wanted = self.tracks().then(|| self.trackers.clone());
         response.shown = self.state.shown;
+        response.owed = std::mem::take(&mut self.state.owed);
         if backend.server.role == Role::Master {
             response.extra_status = self.state.extra_status();
             response.own_ids_from = FIRST_ID;
@@ -221,6 +224,7 @@ impl Session {
             self.state.warnings = answer.warnings;
         }
         self.state.shown = answer.shown;
+        self.state.owed.extend_from_slice(&answer.owed);
         backend.left = !self.state.autocommit;
         backend.unreported = self.leaves_unreported(backend, answer);
         if Self::is_master(&backend.server) {
@@ -251,7 +255,12 @@ impl Session {
             // FOUND_ROWS() stays as it is, wherever that was (measured).
             return self.state.diagnostics.answered();
         }
-        self.state.diagnostics.ran(at(backend), self.ties.rows);
+        // One that fails finds no rows, and FOUND_ROWS() stays as it was.
+        let rows = match answer.error {
+            Some(_) if self.ties.rows == FoundRows::Sets => FoundRows::Keeps,
+            _ => self.ties.rows,
+        };
+        self.state.diagnostics.ran(at(backend), rows);
         if Self::is_master(&backend.server) {
             self.state.inserted |= answer.inserted || self.ties.sets_insert_id;
         }

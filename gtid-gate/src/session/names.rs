@@ -42,21 +42,30 @@ pub struct Text {
     pub key: StatementKey,
 }
 
-/// The settings that decide how a text is read: SET statements, or nothing where the session has what its login gave it.
+/// The settings under which a text is prepared: what the session has set, by name, as SET statements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    pub sql_mode: Option<Arc<str>>,
-    pub charsets: Option<Arc<str>>,
+    pub set: Option<Arc<[(String, String)]>>,
 }
 
 impl Reading {
-    /// What has a server read texts so. `login`: what makes its character sets those of the login.
-    pub fn sql<'a>(&'a self, login: &'a str) -> [&'a str; 2] {
-        let mode = self.sql_mode.as_deref();
-        [
-            mode.unwrap_or("SET SESSION sql_mode = DEFAULT"),
-            self.charsets.as_deref().unwrap_or(login),
-        ]
+    fn list(&self) -> &[(String, String)] {
+        self.set.as_deref().unwrap_or_default()
+    }
+
+    /// What has a server that has the settings `now` read texts so. `login`: what makes its character sets those of the login.
+    pub fn instead_of(&self, now: &Self, login: &str) -> Vec<String> {
+        let is_set = |name: &str| self.list().iter().any(|(n, _)| n == name);
+        let unset = now.list().iter().filter(|(name, _)| !is_set(name));
+        let defaults = unset.map(|(name, _)| match name.as_str() {
+            "names" => login.to_owned(),
+            name => format!("SET SESSION {name} = DEFAULT"),
+        });
+        defaults.chain(self.sql()).collect()
+    }
+
+    pub fn sql(&self) -> impl Iterator<Item = String> {
+        self.list().iter().map(|(_, sql)| sql.clone())
     }
 }
 
@@ -74,10 +83,10 @@ impl Names {
     /// A name that no open statement has; it is free until it is taken.
     pub fn next(&self, sql: &[u8], database: Option<&str>, reading: &Reading) -> Name {
         let database = database.unwrap_or_default().as_bytes();
-        let [mode, charsets] = reading.sql("").map(str::as_bytes);
+        let settings = reading.sql().collect::<Vec<_>>().join(";");
         let length = |part: &[u8]| (part.len() as u64).to_le_bytes();
-        let lengths = [length(database), length(mode), length(charsets)].concat();
-        let parts = [&lengths, database, mode, charsets, sql];
+        let lengths = [length(database), length(settings.as_bytes())].concat();
+        let parts = [&lengths, database, settings.as_bytes(), sql];
         let text = StatementKey(auth::fingerprint(&parts));
         let next = |n: &Numbers| n.free.last().copied().unwrap_or(n.unused);
         let number = self.by_text.get(&text).map_or(0, next);

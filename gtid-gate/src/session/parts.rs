@@ -65,7 +65,8 @@ impl Session {
         let (database, master) = (account.database.take(), account.master.take());
         let encoding = Encoding::of_collation(account.charset);
         let mut state = State::new(database, encoding);
-        state.sticky = account.pinned();
+        state.pinned = account.pinned();
+        state.sticky = state.pinned;
         Self {
             promise: Promise::new(shared.config.policy, shared_by_clients),
             connections: Connections::new(master, shared.registry.new_life()),
@@ -128,6 +129,8 @@ impl Session {
     }
 
     async fn answer_ok(&mut self, own: Own<'_>) -> Result<(), Fault> {
+        let owed = std::mem::take(&mut self.state.owed);
+        let own = Own { owed: &owed, ..own };
         let trackers = self.tracks().then_some(&self.trackers);
         let packet = session_track::ok_packet(self.state.status(), own, trackers);
         Ok(self.client.conn.send(&packet).await?)

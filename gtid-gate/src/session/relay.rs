@@ -43,6 +43,8 @@ pub struct Answer {
     pub reports: bool,
     /// What the client was told last about an explicit transaction.
     pub shown: Shown,
+    /// Reports for which there was no room.
+    pub owed: Vec<u8>,
 }
 
 pub enum RelayError {
@@ -110,6 +112,7 @@ pub async fn relay(
         report: response.report,
         reports: response.reports,
         shown: response.shown,
+        owed: response.owed,
         took,
     })
 }

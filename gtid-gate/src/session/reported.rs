@@ -79,11 +79,19 @@ impl Reported<'_> {
             // What it reports of a clock that runs is a moment.
             "timestamp" => self.tie(),
             _ if TIED.contains(&name) => self.tie(),
-            _ if CHARSETS.contains(&name) => {
-                self.state.open.charsets = true;
-                self.state.open.names = name == "character_set_results";
-            }
+            _ if CHARSETS.contains(&name) => self.state.open.charsets = true,
             _ => self.keep(name, value),
+        }
+    }
+
+    /// SET NAMES is reported by its three character sets. Its collation holds for results until they get another character set.
+    pub fn results(&mut self, variables: &[(String, String)]) {
+        let has = |name: &str| variables.iter().any(|(n, _)| n == name);
+        if has("character_set_results") {
+            self.state.names = None;
+            self.state.open.names = has("character_set_client") && has("character_set_connection");
+        } else if has("collation_connection") {
+            self.state.open.names = false;
         }
     }
 
@@ -133,20 +141,20 @@ impl Reported<'_> {
     /// What was asked of the master: of its character sets, all.
     pub fn charsets(&mut self, client: &str, results: Option<&str>, collation: &str) {
         self.state.encoding = Some(Encoding::of(client));
-        let names = std::mem::take(&mut self.state.open.names);
+        let by_names = std::mem::take(&mut self.state.open.names);
         let of_client = collation == client || collation.starts_with(&format!("{client}_"));
-        let sql = match results {
-            Some(results) if names && results == client && of_client => {
-                format!("SET NAMES '{client}' COLLATE '{collation}'")
-            }
-            _ => {
-                let results = results.map_or("NULL".to_owned(), |r| format!("'{r}'"));
-                format!(
-                    "SET character_set_client = '{client}', character_set_results = {results}, \
-                     collation_connection = '{collation}'"
-                )
-            }
+        if by_names && results == Some(client) && of_client {
+            self.state.names = Some(format!("NAMES '{client}' COLLATE '{collation}'"));
+        }
+        let results = match &self.state.names {
+            Some(names) => names.clone(),
+            None => results.map_or("character_set_results = NULL".to_owned(), |r| {
+                format!("character_set_results = '{r}'")
+            }),
         };
+        let sql = format!(
+            "SET {results}, character_set_client = '{client}', collation_connection = '{collation}'"
+        );
         self.state.keep("names", sql);
         self.state.open.charsets = false;
     }

@@ -15,12 +15,12 @@ use crate::common::consistency::{BadChoice, Choice};
 use crate::freshness::Told;
 use crate::protocol::error::SqlError;
 use crate::protocol::session_track::REPORT_NEXT;
-use crate::sql::{ChoiceValue, SetItem};
+use crate::sql::{ChoiceValue, NAMES_WITH_COLLATION, SetItem};
 
 impl Session {
     pub(super) async fn set(&mut self, items: &[SetItem], work: Work) -> Result<(), Fault> {
         check_choices(items, &self.shared.config.classes).map_err(SqlError::bad_choice)?;
-        let own = self.promise.shared_by_clients || self.trackers.state;
+        let own = self.promise.shared_by_clients || self.trackers.state || self.state.pinned.is_some();
         let mut plan = set_plan(items, &self.state, own);
         if plan != SetPlan::OnMaster && !self.is_settled() {
             self.settle().await?;
@@ -37,7 +37,7 @@ impl Session {
     }
 
     async fn set_on_master(&mut self, items: &[SetItem], mut work: Work) -> Result<(), Fault> {
-        if items.contains(&SetItem::Account) {
+        if items.contains(&SetItem::Account) && self.state.tx != Tx::OnMaster {
             self.end_before_begin().await?;
         }
         let about_next = |item: &SetItem| is_about_next(item) || *item == SetItem::Other;
@@ -52,10 +52,25 @@ impl Session {
             }
             self.said(items);
             self.master_has_all();
+            let collated = SetItem::Session(NAMES_WITH_COLLATION.to_owned());
+            if items.contains(&collated) && self.state.open.charsets {
+                self.ask_collation().await?;
+            }
             if std::mem::take(&mut self.state.open.reports) {
                 self.ask_what_is_reported().await?;
             }
         }
+        Ok(())
+    }
+
+    /// The collation of results can be asked for only as long as that of the connection is the same. What the client may ask about
+    /// this statement is overwritten.
+    async fn ask_collation(&mut self) -> Result<(), Fault> {
+        self.ask_charsets().await?;
+        if let Some(master) = &mut self.connections.master {
+            master.number = Backend::new_number();
+        }
+        self.master_has_all();
         Ok(())
     }
 

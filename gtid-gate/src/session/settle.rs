@@ -12,7 +12,7 @@ use super::plan::{Outside, Plan};
 use super::state::{Open, Tx};
 use crate::backend::{Backend, Role, TextResult, bounded};
 use crate::protocol::error::SqlError;
-use crate::protocol::session_track::Report;
+use crate::protocol::session_track::{Report, Shown};
 use crate::protocol::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS};
 use crate::sql::SetItem;
 
@@ -71,9 +71,12 @@ impl Session {
     }
 
     async fn settle_master(&mut self, mut master: Box<Backend>) -> Result<(), Fault> {
-        match master.status().await {
-            Ok((status, report)) => {
-                self.heard(&mut master, report);
+        let trackers = self.tracks().then(|| self.trackers.clone());
+        match master.status(trackers.as_ref(), self.state.shown).await {
+            Ok((status, tracked)) => {
+                self.state.owed.extend(tracked.kept);
+                self.state.shown = self.state.shown.after(tracked.report.transaction);
+                self.heard(&mut master, tracked.report);
                 self.stands_at(&mut master, status);
                 self.connections.master = Some(master);
                 Ok(())
@@ -86,7 +89,7 @@ impl Session {
     async fn settle_satellites(&mut self) {
         let within = self.shared.config.server_timeout;
         for mut backend in self.connections.satellites.take_if(|b| b.unreported) {
-            match bounded(within, backend.status()).await {
+            match bounded(within, backend.status(None, Shown::None)).await {
                 Ok((status, _)) => {
                     self.stands_at(&mut backend, status);
                     self.connections.satellites.put(backend);
@@ -117,6 +120,7 @@ impl Session {
             master.database = self.state.database.clone();
         }
         self.state.open.unnamed |= report.changed;
+        self.reported().results(&report.variables);
         for (name, value) in &report.variables {
             self.reported().variable(name, value);
             // The client's own wish; what the gate needs is set again.

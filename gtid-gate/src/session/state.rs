@@ -117,6 +117,10 @@ pub struct State {
     pub reads_differently: bool,
     /// What of it decides that; unknown until the master has reported it.
     pub mode: Mode,
+    /// The same, for as long as the login holds.
+    pub pinned: Option<&'static str>,
+    /// The SET NAMES that describes results: a collation that no variable shows.
+    pub names: Option<String>,
     /// What statements come in; nothing: a reset has made it the servers' default, which nobody has asked for.
     pub encoding: Option<Encoding>,
     /// COM_RESET_CONNECTION has made settings the servers' defaults that the login had chosen.
@@ -127,6 +131,8 @@ pub struct State {
     /// Flags of the last answer that hold beyond it.
     pub flags: u16,
     pub shown: Shown,
+    /// Reports that the client has yet to get: the answer that they belong to had no room for them.
+    pub owed: Vec<u8>,
     pub seen: History,
     /// What the client may ask about the statement before.
     pub diagnostics: Diagnostics,
@@ -168,6 +174,9 @@ impl State {
             left: false,
             flags: STATUS_AUTOCOMMIT,
             shown: Shown::None,
+            owed: Vec::new(),
+            pinned: None,
+            names: None,
             seen: History::default(),
             diagnostics: Diagnostics::default(),
             choice: Choice::default(),
@@ -187,6 +196,8 @@ impl State {
             order: self.order,
             encoding: None,
             was_reset: true,
+            sticky: self.pinned,
+            pinned: self.pinned,
             ..Self::new(self.database.take(), Encoding::Ascii)
         };
     }
@@ -244,15 +255,13 @@ impl State {
             .filter(move |s| s.order > order && (role == Role::Master || !s.master_only))
     }
 
-    /// How texts are read.
+    /// Under what texts are prepared.
     pub fn reading(&self) -> Reading {
-        let kept = |name: &str| {
-            let setting = self.settings.iter().find(|s| s.name == name);
-            setting.map(|s| Arc::from(s.sql.as_str()))
-        };
+        let matters = |s: &&Setting| !s.master_only && !s.name.starts_with('@');
+        let set = self.settings.iter().filter(matters);
+        let set: Arc<[_]> = set.map(|s| (s.name.clone(), s.sql.clone())).collect();
         Reading {
-            sql_mode: kept("sql_mode"),
-            charsets: kept("names"),
+            set: Some(set).filter(|s| !s.is_empty()),
         }
     }
 

@@ -36,6 +36,7 @@ pub use names::{Name, Names, folded};
 pub use question::{BadQuestion, Explained, Question};
 pub use reasons::Reasons;
 pub use select::is_system_schema;
+pub use set::NAMES_WITH_COLLATION;
 pub use tables::named_tables;
 pub use ties::{FoundRows, Ties};
 pub use verb::Verb;

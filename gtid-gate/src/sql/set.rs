@@ -8,6 +8,9 @@ use super::lex::Kind;
 use super::tokens::{Lower, Tokens};
 use crate::common::consistency;
 
+/// Of SET NAMES … COLLATE.
+pub const NAMES_WITH_COLLATION: &str = "names collate";
+
 #[derive(Clone, Copy, PartialEq)]
 enum Scope {
     Global,
@@ -101,7 +104,11 @@ fn assignments(rest: Tokens) -> Vec<SetItem> {
 fn assignment(mut part: Tokens, sticky: &mut Scope) -> Option<SetItem> {
     let charset = part.is(0, "charset") || part.is_any(0, &["character", "char"]) && part.is(1, "set");
     if (charset || part.is(0, "names")) && !assigns(&part, 1) {
-        let name = if charset { "character set" } else { "names" };
+        let name = match charset {
+            true => "character set",
+            false if part.has("collate") => NAMES_WITH_COLLATION,
+            false => "names",
+        };
         return Some(SetItem::Session(name.to_owned()));
     }
     if part.is_symbol(0, b'@') && !part.is_symbol(1, b'@') {

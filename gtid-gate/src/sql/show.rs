@@ -24,7 +24,7 @@ pub fn show(tokens: Tokens) -> Class {
     }
 }
 
-fn is_about_last_statement(rest: &Tokens) -> bool {
+pub fn is_about_last_statement(rest: &Tokens) -> bool {
     let diagnostics = |at| rest.is_any(at, &["warnings", "errors"]);
     let counts = rest.is(0, "count")
         && rest.is_symbol(1, b'(')

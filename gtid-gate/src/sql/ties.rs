@@ -92,7 +92,8 @@ pub fn ties(class: &Class, tokens: &Tokens) -> Ties {
     }
     let show = tokens.is(0, "show");
     ties.stays |= show && tokens.has("status");
-    ties.about_last = show && *class == Class::ShowWarnings;
+    // Of several statements, the first.
+    ties.about_last = show && super::show::is_about_last_statement(&tokens.from(1));
     // SHOW ... FROM names a schema or a table of which no rows are read
     ties.reads = match show {
         true => tokens.has("select"),
