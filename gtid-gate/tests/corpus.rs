@@ -2,8 +2,8 @@
 
 use gtid_gate::protocol::charset::Encoding;
 use gtid_gate::sql::{
-    ChoiceValue, Class, Completion, Mode, Name, SetItem, classify, folded, is_system_schema, named_tables,
-    understand, understand_bytes,
+    ChoiceValue, Class, Completion, Mode, Name, SetItem, classify, folded, is_system_schema,
+    named_tables, understand, understand_bytes,
 };
 use proptest::prelude::*;
 

@@ -295,6 +295,8 @@ impl Backend {
             self.conn.seq = 1;
             self.ok().await?;
         }
+        // What is set there is no news.
+        self.unheard = Report::default();
         Ok(())
     }
 
@@ -389,7 +391,10 @@ impl Backend {
         let answer = self.conn.packet(MAX_OWN_ANSWER).await?;
         match answer.first() {
             Some(0xff) => Err(BackendError::Sql(wire::parse_err(&answer))),
-            _ => Ok(()),
+            _ => {
+                self.unheard.add(query::report(self.capabilities, &answer));
+                Ok(())
+            }
         }
     }
 

@@ -61,7 +61,11 @@ impl Servers {
     pub fn common_version(&self) -> u32 {
         let mut versions = self.all().into_iter().map(|s| version_number(&s.version()));
         let first = versions.next().unwrap_or_default();
-        if versions.all(|v| v == first) { first } else { 0 }
+        if versions.all(|v| v == first) {
+            first
+        } else {
+            0
+        }
     }
 
     pub fn find(&self, id: usize) -> Option<Arc<Server>> {
@@ -170,7 +174,12 @@ mod tests {
 
     #[test]
     fn a_version_is_a_number_as_comments_have_it() {
-        for (text, expected) in [("9.7.4-2", 90_704), ("8.0.15", 80_015), ("8.4", 0), ("x", 0)] {
+        for (text, expected) in [
+            ("9.7.4-2", 90_704),
+            ("8.0.15", 80_015),
+            ("8.4", 0),
+            ("x", 0),
+        ] {
             assert_eq!(version_number(text), expected, "{text}");
         }
     }

@@ -24,7 +24,9 @@ impl TemporaryTables {
 
     pub async fn of(&self, thread_id: u32) -> Result<bool, BackendError> {
         let mut connection = self.connection.lock().await;
-        let open = connection.take().and_then(|mut b| (!b.conn.has_ended()).then_some(b));
+        let open = connection
+            .take()
+            .and_then(|mut b| (!b.conn.has_ended()).then_some(b));
         let mut backend = match open {
             Some(backend) => backend,
             None => self.master.connect().await?,

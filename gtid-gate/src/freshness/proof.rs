@@ -21,12 +21,24 @@ const LOOK: Duration = Duration::from_millis(5);
 impl Gate {
     /// Whether this satellite may answer a read of these names, none: of anything. Waits for the stream, not for long.
     pub async fn proves(&self, names: Option<TableNames<'_>>, satellite: &Server) -> Proof {
+        let first = self.proof(names, satellite);
+        match first {
+            Err(Unproven::Unknown) => self.proof_in_time(names, satellite).await,
+            known => known,
+        }
+    }
+
+    fn proof(&self, names: Option<TableNames<'_>>, satellite: &Server) -> Proof {
+        let position = satellite.position();
+        let has = position.as_ref().map(|p| &p.executed);
+        self.table_writes.proves(names, has)
+    }
+
+    async fn proof_in_time(&self, names: Option<TableNames<'_>>, satellite: &Server) -> Proof {
         let began = Instant::now();
         loop {
             let more = self.table_writes.more();
-            let position = satellite.position();
-            let has = position.as_ref().map(|p| &p.executed);
-            let proof = self.table_writes.proves(names, has);
+            let proof = self.proof(names, satellite);
             let left = PATIENCE.saturating_sub(began.elapsed());
             match proof {
                 Err(Unproven::Unknown) if !self.table_writes.may_tell() => return proof,

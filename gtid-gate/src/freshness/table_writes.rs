@@ -14,6 +14,7 @@ use crate::common::lock;
 use crate::gtid::{Gtid, GtidSet};
 use crate::ops::config::Broken;
 use crate::sql::{Names, folded};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
@@ -201,16 +202,27 @@ impl TableWrites {
 
 impl Catalog {
     fn asks_of(&self, read: Option<TableNames<'_>>) -> Option<Arc<Asks>> {
-        let database = read.and_then(|r| r.database).map(folded);
+        let database = read.and_then(|r| r.database).map(in_lower_case);
         self.asks(read.map(|r| (r.names, database.as_deref())))
     }
 
     fn may_be_view(&self, read: Option<TableNames<'_>>) -> bool {
-        read.is_none_or(|r| self.names_view(r.names, r.database.map(folded).as_deref()))
+        read.is_none_or(|r| self.names_view(r.names, r.database.map(in_lower_case).as_deref()))
     }
 
     fn may_have_asked(&self, read: Option<TableNames<'_>>) -> bool {
-        read.is_none_or(|r| self.names_asked(r.names, r.database.map(folded).as_deref()))
+        read.is_none_or(|r| self.names_asked(r.names, r.database.map(in_lower_case).as_deref()))
+    }
+}
+
+/// `folded`; most names are in lower case as they are.
+fn in_lower_case(name: &str) -> Cow<'_, str> {
+    match name
+        .bytes()
+        .all(|b| b.is_ascii() && !b.is_ascii_uppercase())
+    {
+        true => Cow::Borrowed(name),
+        false => Cow::Owned(folded(name)),
     }
 }
 
@@ -308,7 +320,7 @@ impl State {
         let Some(TableNames { names, database }) = names else {
             return self.redefined.all_in(set);
         };
-        let database = database.map(folded);
+        let database = database.map(in_lower_case);
         let mut behind = catalog.behind(names, database.as_deref());
         behind.all(|(schema, name)| self.redefined.is_in(schema, name, set))
     }

@@ -8,7 +8,8 @@
 use super::session_track::{self, Report, Shown, Trackers};
 use super::status_rows::StatusRows;
 use super::wire::{
-    self, HEADER, MAX_PAYLOAD, Reader, STATUS_CURSOR_EXISTS, STATUS_MORE_RESULTS, payload_size,
+    self, HEADER, MAX_PAYLOAD, Reader, STATUS_AUTOCOMMIT, STATUS_CURSOR_EXISTS,
+    STATUS_MORE_RESULTS, payload_size,
 };
 use bytes::BytesMut;
 
@@ -80,6 +81,8 @@ pub struct Response {
     continued: bool,
     /// Status flags that the client must see besides the server's own.
     pub extra_status: u16,
+    /// Until this answer.
+    pub autocommit_off: bool,
     /// The status flags seen last.
     pub status: Option<u16>,
     /// The error that ended the response.
@@ -125,6 +128,7 @@ impl Response {
             passing: 0,
             continued: false,
             extra_status: 0,
+            autocommit_off: false,
             status: None,
             error: None,
             own_ids_from: u32::MAX,
@@ -390,7 +394,10 @@ impl Response {
         };
         let status = u16::from_le_bytes([place[0], place[1]]);
         self.status = Some(status);
-        place.copy_from_slice(&(status | self.extra_status).to_le_bytes());
+        // To switch autocommit on has committed what is open elsewhere.
+        let ended = self.autocommit_off && status & STATUS_AUTOCOMMIT != 0;
+        let extra = if ended { 0 } else { self.extra_status };
+        place.copy_from_slice(&(status | extra).to_le_bytes());
         status
     }
 

@@ -379,7 +379,10 @@ mod tests {
 
     #[test]
     fn a_packet_that_tells_nothing_stays() {
-        assert!(matches!(read(&ok(2, b""), None, Shown::None, &[]), Ok(None)));
+        assert!(matches!(
+            read(&ok(2, b""), None, Shown::None, &[]),
+            Ok(None)
+        ));
         let packet = ok(2, &with_length(b"info"));
         let read = read(&packet, None, Shown::None, &[]).unwrap().unwrap();
         assert!(read.report.is_empty());
@@ -390,7 +393,10 @@ mod tests {
     fn half_a_packet_is_an_error() {
         let whole = ok(STATE_CHANGED, &tracked(GTID));
         for size in 8..whole.len() {
-            assert!(read(&whole[..size], None, Shown::None, &[]).is_err(), "{size}");
+            assert!(
+                read(&whole[..size], None, Shown::None, &[]).is_err(),
+                "{size}"
+            );
         }
         let odd = read(&ok(STATE_CHANGED, &tracked("x")), None, Shown::None, &[]);
         assert_eq!(odd.unwrap().unwrap().report.committed, None);
@@ -426,7 +432,10 @@ mod tests {
         assert_eq!(filtered(&wanted), packet(&zone));
         wanted.set("session_track_system_variables", "");
         assert_eq!(filtered(&wanted), ok(2, b""));
-        let report = read(&packet(&all), None, Shown::None, &[]).unwrap().unwrap().report;
+        let report = read(&packet(&all), None, Shown::None, &[])
+            .unwrap()
+            .unwrap()
+            .report;
         assert!(report.changed);
         assert_eq!(report.variables.len(), 2);
     }

@@ -49,6 +49,7 @@ impl Session {
         self.ties = Ties::NONE;
         self.names = None;
         self.reads_names = false;
+        self.sets_tracker = false;
         let command = request.command();
         if request.continued && !MAY_BE_LONG.contains(&command) {
             return Err(Fault::Fatal(SqlError::malformed_packet()));
@@ -216,6 +217,10 @@ impl Session {
 
     async fn reset_connection(&mut self) -> Result<(), Fault> {
         let within = self.shared.config.server_timeout;
+        if std::mem::take(&mut self.state.open.schema) {
+            // It outlives a reset.
+            self.ask_schema().await?;
+        }
         let life = self.shared.registry.new_life();
         self.connections.reset(life, within).await;
         self.state.reset();

@@ -56,7 +56,11 @@ impl Session {
             })?;
         let response = self.response_to(work, backend);
         let (client, turn) = (&mut self.client.conn, &mut self.turn);
+        let owed = response.owed.clone();
         let answer = relay(client, backend, &self.entry, turn, response, on_refusal).await;
+        if answer.is_err() {
+            self.state.owed = owed;
+        }
         self.turn = None;
         let answer = answer.map_err(Failed::Relay)?;
         self.observe(backend, work, &answer);
@@ -161,10 +165,7 @@ impl Session {
     }
 
     /// What is set before an own statement is prepared on another server, and what after, if the session reads texts differently by now.
-    pub(super) fn reading_around(
-        &self,
-        execution: &Execution,
-    ) -> Option<[Vec<String>; 2]> {
+    pub(super) fn reading_around(&self, execution: &Execution) -> Option<[Vec<String>; 2]> {
         let (then, now) = (&execution.text.reading, self.state.reading());
         let login = match self.state.was_reset {
             true => "SET NAMES DEFAULT".to_owned(),
@@ -185,6 +186,7 @@ impl Session {
         response.owed = std::mem::take(&mut self.state.owed);
         if backend.server.role == Role::Master {
             response.extra_status = self.state.extra_status();
+            response.autocommit_off = !self.state.autocommit;
             response.own_ids_from = FIRST_ID;
         }
         if self.ties.asks_status {

@@ -10,7 +10,7 @@ use super::settle::relies_on_state;
 use super::state::{Next, Tx};
 use super::statement::Known;
 use super::work::Work;
-use crate::backend::bounded;
+use crate::backend::{Backend, bounded};
 use crate::common::consistency::Choice;
 use crate::freshness::Told;
 use crate::ops::config::Broken;
@@ -160,6 +160,19 @@ impl Session {
         }
     }
 
+    /// The same where the transaction was on a satellite: what ran beside it on the master may have left something there.
+    async fn end_left_beside(&mut self) -> Result<(), Fault> {
+        self.end_left_on_satellites().await;
+        let may = |master: &Backend| master.left || master.unreported;
+        if self.connections.master.as_deref().is_some_and(may) {
+            self.on_master_quietly("COMMIT").await?;
+            if let Some(master) = &mut self.connections.master {
+                master.left = false;
+            }
+        }
+        Ok(())
+    }
+
     /// With autocommit off, a statement that failed on a satellite may have left a transaction there, or locks.
     async fn end_left_on_satellites(&mut self) {
         let within = self.shared.config.server_timeout;
@@ -189,12 +202,12 @@ impl Session {
         }
         if begin == Begin::Snapshot {
             self.read(work, &[]).await?;
-            self.state.next = Next::default();
+            self.state.next.begun();
             self.state.shown = Shown::Open;
             self.state.opening = vec![BEGIN_SNAPSHOT.to_owned()];
             return Ok(());
         }
-        self.state.next = Next::default();
+        self.state.next.begun();
         self.state.tx = Tx::Pending;
         self.say_transaction(true).await
     }
@@ -205,8 +218,9 @@ impl Session {
             self.on_satellite_quietly(id, "COMMIT").await;
         }
         self.state.tx = if end.chain { Tx::Pending } else { Tx::None };
-        self.end_left_on_satellites().await;
+        self.end_left_beside().await?;
         self.state.left = false;
+        self.state.next = Next::default();
         self.promise.at_begin = Choice::default();
         self.state.declared = None;
         self.say_transaction(end.chain).await?;
@@ -253,12 +267,15 @@ impl Session {
     pub(super) async fn end_before_begin(&mut self) -> Result<(), Fault> {
         match self.state.tx {
             Tx::None if !self.state.left => return Ok(()),
-            Tx::OnSatellite(id) => self.on_satellite_quietly(id, "COMMIT").await,
+            Tx::OnSatellite(id) => {
+                self.on_satellite_quietly(id, "COMMIT").await;
+                self.end_left_beside().await?;
+            }
             Tx::OnMaster | Tx::None => {
                 self.on_master_quietly("COMMIT").await?;
                 self.committed_on_master();
             }
-            Tx::Pending | Tx::Lost => {}
+            Tx::Pending | Tx::Lost => self.end_left_beside().await?,
         }
         self.end_left_on_satellites().await;
         let on_master = self.state.tx == Tx::OnMaster;

@@ -53,7 +53,13 @@ impl Session {
         work: &mut Work,
         answer: Answer,
     ) -> Result<Answer, Fault> {
-        let failed = failed_kill(&work.sql(), answer.results);
+        let sql = work.sql();
+        // Of other letters the text in hand may have other bytes than what came.
+        let failed = match sql.is_ascii() {
+            true => failed_kill(&sql, answer.results),
+            false => FailedKill::Unknown,
+        };
+        drop(sql);
         let of_routine = self.kill_of_routine(&failed).await;
         let query_only = match (&failed, of_routine) {
             (FailedKill::Kill { query_only, .. }, _) => *query_only,

@@ -48,7 +48,7 @@ impl Session {
             return Ok(backend);
         }
         if std::mem::take(&mut self.state.inserted) {
-            self.state.insert_id_lost = true;
+            self.state.lose_insert_id();
         }
         self.turn = None;
         let connected = self

@@ -29,6 +29,8 @@ pub(crate) struct Session {
     pub(super) state: State,
     /// Which changes of the session its client is told of.
     pub(super) trackers: Trackers,
+    /// The statement in hand sets one of them, and nothing else.
+    pub(super) sets_tracker: bool,
     pub(super) connections: Connections,
     pub(super) statements: Statements,
     pub(super) promise: Promise,
@@ -76,6 +78,7 @@ impl Session {
             user: User::of(&mut account),
             state,
             trackers: Trackers::default(),
+            sets_tracker: false,
             statements: Statements::new(share),
             last_status: 0,
             leave: None,

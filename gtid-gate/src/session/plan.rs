@@ -170,6 +170,14 @@ fn may_read_alone(state: &State, work: &Work) -> bool {
     state.may_read_alone() && !prepared_in_system_schema(work)
 }
 
+/// Its names without a schema mean tables that differ from server to server.
+fn reads_about_server(state: &State, work: &Work) -> bool {
+    match work {
+        Work::Execute(_) => prepared_in_system_schema(work),
+        _ => state.in_system_schema(),
+    }
+}
+
 fn prepared_in_system_schema(work: &Work) -> bool {
     match work {
         Work::Execute(execution) => {
@@ -234,6 +242,9 @@ fn first_in_read_only<'a>(state: &State, known: &'a Known, work: &Work) -> Plan<
 fn in_read_only<'a>(id: usize, state: &State, known: &'a Known, work: &Work) -> Plan<'a> {
     match known.class {
         Class::InTransaction => Plan::InReadOnly(InReadOnly::Savepoint(id)),
+        Class::Read if reads_about_server(state, work) => {
+            Plan::Refuse(Refusal::Inside("tables about the server"))
+        }
         Class::Read => Plan::InReadOnly(InReadOnly::Read(id)),
         Class::Commit(completion) | Class::Rollback(completion) => Plan::End {
             on: Some(id),

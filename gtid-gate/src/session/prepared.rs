@@ -180,7 +180,10 @@ mod tests {
     fn statement(params: u16) -> Statement {
         let mut statements = Statements::default();
         let id = statements.new_id();
-        let (text, held) = (statements.text(b"SELECT ?", None, Reading::default()), Hold::default());
+        let (text, held) = (
+            statements.text(b"SELECT ?", None, Reading::default()),
+            Hold::default(),
+        );
         statements.add(id, text, known(), params, held);
         statements.known.remove(&id).unwrap()
     }

@@ -39,7 +39,8 @@ impl Session {
 
     /// Whether this satellite may answer the statement in hand.
     pub(super) async fn proves(&self, server: &Server, work: &Work) -> Proof {
-        if !self.reads_names {
+        let reads_none = self.names.as_ref().is_some_and(|n| n.list.is_empty());
+        if !self.reads_names || reads_none {
             return Ok(());
         }
         let database = self.database_of(work);

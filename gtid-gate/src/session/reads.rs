@@ -9,7 +9,7 @@ use super::fault::Fault;
 use super::parts::Session;
 use super::relay::{Answer, OnRefusal, RelayError};
 use super::seek::{is_ready, make_ready};
-use super::state::Tx;
+use super::state::{Next, Tx};
 use super::turns::patiently;
 use super::work::Work;
 use crate::backend::bounded;
@@ -368,6 +368,8 @@ impl Session {
         let in_transaction = begins || !self.state.autocommit;
         if begins {
             self.state.tx = Tx::OnSatellite(server.id);
+            // Isolation is the gate's own there.
+            self.state.next = Next::default();
         }
         let on_refusal = if in_transaction || !work.repeatable() {
             OnRefusal::Pass

@@ -11,6 +11,9 @@ use crate::protocol::charset::Encoding;
 use crate::protocol::session_track::Trackers;
 use crate::sql::{ChoiceValue, SetItem};
 
+const TRANSACTION_INFO: &str = "session_track_transaction_info";
+const COMPUTED: &str = "a clock that was set to what had to be computed";
+
 /// A longer value is not kept to be repeated elsewhere.
 const LONGEST: usize = 16 * 1024;
 
@@ -58,7 +61,11 @@ impl Reported<'_> {
         if self.trackers.set(name, value) {
             let transactions = "the client is told of its transactions";
             let reason = self.trackers.transactions.then_some(transactions);
-            return self.state.bind("session_track_transaction_info", reason);
+            if name == TRANSACTION_INFO {
+                let sql = format!("SET SESSION {name} = '{value}'");
+                self.state.keep_on_master(name, sql);
+            }
+            return self.state.bind(TRANSACTION_INFO, reason);
         }
         if name == "character_set_client" {
             self.state.encoding = Some(Encoding::of(value));
@@ -77,7 +84,7 @@ impl Reported<'_> {
                 self.keep(name, value);
             }
             // What it reports of a clock that runs is a moment.
-            "timestamp" => self.tie(),
+            "timestamp" => self.clock(Some(COMPUTED)),
             _ if TIED.contains(&name) => self.tie(),
             _ if CHARSETS.contains(&name) => self.state.open.charsets = true,
             _ => self.keep(name, value),
@@ -93,6 +100,10 @@ impl Reported<'_> {
         } else if has("collation_connection") {
             self.state.open.names = false;
         }
+    }
+
+    fn clock(&mut self, reason: Option<&'static str>) {
+        self.state.bind("timestamp", reason);
     }
 
     fn tie(&mut self) {
@@ -170,6 +181,7 @@ impl Reported<'_> {
                 ChoiceValue::Said(value) => self.choice(name, value.as_deref()),
                 ChoiceValue::Computed => self.state.open.choices.push(name),
             },
+            SetItem::Session(name) if name == "timestamp" => self.clock(Some(COMPUTED)),
             SetItem::Other => self.tie(),
             SetItem::Session(name) if name == "session_track_system_variables" => {
                 self.state.open.reports = true;
@@ -186,6 +198,7 @@ impl Reported<'_> {
 
     /// A clock that stands, or runs.
     fn timestamp(&mut self, value: &str) {
+        self.clock(None);
         self.state
             .keep("timestamp", format!("SET SESSION timestamp = {value}"));
     }
@@ -210,7 +223,9 @@ impl Reported<'_> {
 /// A reported value as SQL: numbers are taken only without quotes, words only with them.
 fn literal(value: &str) -> String {
     let number = value.parse::<f64>().is_ok_and(f64::is_finite)
-        && value.bytes().all(|b| b.is_ascii_digit() || b"-+.e".contains(&b));
+        && value
+            .bytes()
+            .all(|b| b.is_ascii_digit() || b"-+.e".contains(&b));
     match number {
         true => value.to_owned(),
         false => format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''")),
@@ -265,15 +280,18 @@ mod tests {
     fn chained_transactions_are_the_masters_until_they_are_not() {
         let chained = after(&[("completion_type", "CHAIN")]);
         assert_eq!(chained.tied(), Some("completion_type"));
-        let plain = after(&[("completion_type", "CHAIN"), ("completion_type", "NO_CHAIN")]);
+        let plain = after(&[
+            ("completion_type", "CHAIN"),
+            ("completion_type", "NO_CHAIN"),
+        ]);
         assert_eq!(plain.tied(), None);
     }
 
     #[test]
     fn what_only_one_server_can_mean_ties_the_session() {
         for name in ["gtid_next", "timestamp", "insert_id"] {
-            assert!(after(&[(name, "1")]).sticky.is_some(), "{name}");
+            assert!(after(&[(name, "1")]).tied().is_some(), "{name}");
         }
-        assert!(after(&[("time_zone", "+01:00")]).sticky.is_none());
+        assert!(after(&[("time_zone", "+01:00")]).tied().is_none());
     }
 }

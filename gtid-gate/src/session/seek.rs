@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 /// Who was asked for a connection may have become busy with it: after this long another is asked.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
 
+/// ER_MUST_CHANGE_PASSWORD
+const MUST_CHANGE_PASSWORD: u16 = 1820;
+
 /// What it takes to find a connection.
 pub(super) struct Seeker<'a> {
     pub shared: &'a Shared,
@@ -141,7 +144,11 @@ pub(super) async fn make_ready(state: &State, backend: &mut Backend) -> Result<(
     }
     let role = backend.server.role;
     if role == Role::Master && !backend.reporting {
-        backend.report_all().await?;
+        match backend.report_all().await {
+            // All that it lets a client do is to set another password.
+            Err(BackendError::Sql(error)) if error.code == MUST_CHANGE_PASSWORD => return Ok(()),
+            other => other?,
+        }
     }
     for setting in state.settings_after(backend.replayed, role) {
         backend.query(&setting.sql).await?;

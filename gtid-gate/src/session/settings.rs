@@ -6,7 +6,7 @@
 use super::fault::Fault;
 use super::parts::Session;
 use super::reported::Reported;
-use super::settle::is_plain;
+use super::settle::{is_plain, is_tracker};
 use super::state::{State, Tx};
 use super::work::Work;
 use crate::backend::Backend;
@@ -20,7 +20,8 @@ use crate::sql::{ChoiceValue, NAMES_WITH_COLLATION, SetItem};
 impl Session {
     pub(super) async fn set(&mut self, items: &[SetItem], work: Work) -> Result<(), Fault> {
         check_choices(items, &self.shared.config.classes).map_err(SqlError::bad_choice)?;
-        let own = self.promise.shared_by_clients || self.trackers.state || self.state.pinned.is_some();
+        let own =
+            self.promise.shared_by_clients || self.trackers.state || self.state.pinned.is_some();
         let mut plan = set_plan(items, &self.state, own);
         if plan != SetPlan::OnMaster && !self.is_settled() {
             self.settle().await?;
@@ -45,6 +46,7 @@ impl Session {
             self.report_next().await?;
         }
         let unnamed = self.state.open.unnamed;
+        self.sets_tracker = items.len() == 1 && items.iter().any(is_tracker);
         let answer = self.on_master(&mut work, told_by(items)).await?;
         if answer.error.is_none() {
             if is_plain(items) && !self.ties.reads {
@@ -60,6 +62,7 @@ impl Session {
                 self.ask_what_is_reported().await?;
             }
         }
+        self.sets_tracker = false;
         Ok(())
     }
 
@@ -132,8 +135,8 @@ impl Session {
     /// Has the master report what is set for the next transaction.
     async fn report_next(&mut self) -> Result<(), Fault> {
         self.connect_master().await?;
-        let reports = |m: &Box<Backend>| m.reports_next;
-        if self.trackers.transactions || self.connections.master.as_ref().is_some_and(reports) {
+        let reports = |m: &Backend| m.reports_next;
+        if self.trackers.transactions || self.connections.master.as_deref().is_some_and(reports) {
             return Ok(());
         }
         self.on_master_quietly(REPORT_NEXT).await?;
@@ -142,6 +145,7 @@ impl Session {
             // It is not the client that has set this.
             let of_client = |(name, _): &(String, String)| !name.starts_with("session_track_");
             master.unheard.variables.retain(of_client);
+            master.unheard.changed = false;
         }
         Ok(())
     }
@@ -183,7 +187,8 @@ pub(super) fn set_plan(items: &[SetItem], state: &State, not_own: bool) -> SetPl
         SetPlan::OnMaster
     } else if plain && items.iter().all(is_choice) {
         SetPlan::Choices
-    } else if state.tx != Tx::OnMaster && state.tied().is_none() && items.iter().all(is_about_next) {
+    } else if state.tx != Tx::OnMaster && state.tied().is_none() && items.iter().all(is_about_next)
+    {
         SetPlan::NextTransaction
     } else {
         SetPlan::OnMaster

@@ -16,10 +16,11 @@ use crate::protocol::session_track::{Report, Shown};
 use crate::protocol::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS};
 use crate::sql::SetItem;
 
-const CHARSETS: &str =
-    "SELECT @@SESSION.character_set_client, @@SESSION.character_set_results, @@SESSION.collation_connection";
+const CHARSETS: &str = "SELECT @@SESSION.character_set_client, @@SESSION.character_set_results, @@SESSION.collation_connection";
 const REPORTED: &str = "SELECT @@SESSION.session_track_system_variables";
 const ALL: &str = "*";
+const TRACKERS: &str = "session_track_";
+const UNREPORTED: &str = "the session has switched reports off that the gate needs";
 
 /// Whether the plan goes by what the session believes of its servers, instead of letting the master's connection decide.
 pub(super) fn relies_on_state(plan: &Plan) -> bool {
@@ -54,16 +55,18 @@ impl Session {
     /// The same, and what else is not known.
     pub(super) async fn settle(&mut self) -> Result<(), Fault> {
         self.settle_status().await?;
+        if std::mem::take(&mut self.state.open.schema) {
+            self.ask_schema().await?;
+        }
         if std::mem::take(&mut self.state.open.unnamed) {
+            self.ask_what_is_reported().await?;
             self.ask_for_temporary_tables().await;
         }
         if self.state.open.charsets {
             self.ask_charsets().await?;
         }
         for name in std::mem::take(&mut self.state.open.choices) {
-            let value = self
-                .ask_master(&format!("SELECT @multimed_{name}"))
-                .await?;
+            let value = self.ask_master(&format!("SELECT @multimed_{name}")).await?;
             self.reported().choice(name, value.text(0, 0));
         }
         self.master_has_all();
@@ -123,10 +126,21 @@ impl Session {
         self.reported().results(&report.variables);
         for (name, value) in &report.variables {
             self.reported().variable(name, value);
-            // The client's own wish; what the gate needs is set again.
-            master.reporting &= !name.starts_with("session_track_");
+            if name.starts_with(TRACKERS) {
+                self.tracker_set(master, name);
+            }
         }
         master.replayed = self.state.order();
+    }
+
+    /// The client's own wish: what the gate needs is set again. What changed in the same statement may not have been reported.
+    fn tracker_set(&mut self, master: &mut Backend, name: &str) {
+        master.reporting = false;
+        master.reports_next &= name != "session_track_transaction_info";
+        if !self.sets_tracker {
+            self.state.sticky = Some(UNREPORTED);
+            self.state.open.schema = true;
+        }
     }
 
     /// Not every change of which the server reports no more than that there was one, can be carried to satellites.
@@ -153,6 +167,12 @@ impl Session {
         Ok(())
     }
 
+    pub(super) async fn ask_schema(&mut self) -> Result<(), Fault> {
+        let answer = self.ask_master("SELECT DATABASE()").await?;
+        self.state.database = answer.text(0, 0).map(str::to_owned);
+        Ok(())
+    }
+
     /// What statements come in, after a reset.
     pub(super) async fn ask_encoding(&mut self) -> Result<(), Fault> {
         self.connect_master().await?;
@@ -162,6 +182,9 @@ impl Session {
     pub(super) async fn ask_what_is_reported(&mut self) -> Result<(), Fault> {
         let answer = self.ask_master(REPORTED).await?;
         let listed = answer.text(0, 0).unwrap_or_default();
+        if listed != ALL && !self.sets_tracker {
+            self.state.sticky = Some(UNREPORTED);
+        }
         if listed != ALL {
             self.reported()
                 .variable("session_track_system_variables", listed);
@@ -219,9 +242,9 @@ impl Session {
 
 /// Whether a SET does nothing but what its text says, and what the server reports by name.
 pub(super) fn is_plain(items: &[SetItem]) -> bool {
-    let tracks = |name: &str| name.starts_with("session_track_");
-    let narrows = items
-        .iter()
-        .any(|item| matches!(item, SetItem::Session(name) if tracks(name)));
-    !items.contains(&SetItem::Other) && !(narrows && items.len() > 1)
+    !items.contains(&SetItem::Other) && (items.len() == 1 || !items.iter().any(is_tracker))
+}
+
+pub(super) fn is_tracker(item: &SetItem) -> bool {
+    matches!(item, SetItem::Session(name) if name.starts_with(TRACKERS))
 }

@@ -85,7 +85,7 @@ impl Session {
             let id = asked.ok().and_then(|a| a.text(0, 0).map(str::to_owned));
             // Without an answer the connection is of no use to anybody, and nobody knows the id.
             let Some(id) = id else {
-                self.state.insert_id_lost = true;
+                self.state.lose_insert_id();
                 return None;
             };
             let was_ready = master.replayed == self.state.order();

@@ -46,6 +46,8 @@ pub struct Open {
     pub names: bool,
     /// A change was reported without a name: a user variable, or a temporary table.
     pub unnamed: bool,
+    /// Changes of the schema may not have been reported.
+    pub schema: bool,
     /// The client may have set which changes are reported.
     pub reports: bool,
 }
@@ -79,6 +81,15 @@ impl Next {
     pub fn isolation(&mut self, level: &str) {
         self.serializable = level == "SERIALIZABLE";
         self.isolation = Some(format!("SET TRANSACTION ISOLATION LEVEL {level}"));
+    }
+
+    /// The transaction has begun: its isolation is for the server that it is on, once that is chosen.
+    pub fn begun(&mut self) {
+        *self = Self {
+            serializable: self.serializable,
+            isolation: self.isolation.take(),
+            ..Self::default()
+        };
     }
 
     pub fn is_set(&self) -> bool {
@@ -284,10 +295,18 @@ impl State {
         self.reads_differently = self.mode.reads_differently();
     }
 
+    /// LAST_INSERT_ID() was on a connection that is gone: what was kept of it is older.
+    pub fn lose_insert_id(&mut self) {
+        self.insert_id_lost = true;
+        self.settings.retain(|s| s.name != "last_insert_id");
+    }
+
     /// Why all statements must run on the master.
     pub fn tied(&self) -> Option<&'static str> {
         let bound = self.binding.first().map(|(_, reason)| *reason);
-        let next = self.next_on_master.then_some("SET TRANSACTION that waits for its transaction");
+        let next = self
+            .next_on_master
+            .then_some("SET TRANSACTION that waits for its transaction");
         self.sticky.or(bound).or(next)
     }
 
@@ -321,7 +340,7 @@ impl State {
     }
 
     pub fn depends_on_master(&self) -> bool {
-        let open = self.open.unnamed || self.open.charsets || !self.open.choices.is_empty();
+        let open = self.open != Open::default();
         let held = self.sticky.is_some() || self.user_variables || self.next_on_master || open;
         held || self.left || self.tx == Tx::OnMaster
     }

@@ -135,8 +135,28 @@ impl Understood {
 
 /// First words of single statements of which a server reports all that they leave in the session.
 const REPORTED: [&str; 22] = [
-    "alter", "begin", "commit", "create", "delete", "drop", "explain", "grant", "insert", "rename", "replace", "revoke", "rollback",
-    "savepoint", "select", "show", "start", "table", "truncate", "update", "use", "with",
+    "alter",
+    "begin",
+    "commit",
+    "create",
+    "delete",
+    "drop",
+    "explain",
+    "grant",
+    "insert",
+    "rename",
+    "replace",
+    "revoke",
+    "rollback",
+    "savepoint",
+    "select",
+    "show",
+    "start",
+    "table",
+    "truncate",
+    "update",
+    "use",
+    "with",
 ];
 
 /// Of others that nobody has read (LOCK TABLES, SET ROLE, XA START) no server may report anything: the session stays on the master.
@@ -185,7 +205,11 @@ mod tests {
     #[test]
     fn what_nobody_has_read_ties_the_session_unless_servers_report_all_that_it_leaves() {
         let class = |sql: &str| class_of_unclear("unclear", sql.as_bytes());
-        for sql in ["INSERT INTO t /*!080100 */", " (SELECT 1)", "use b /*!080100 */"] {
+        for sql in [
+            "INSERT INTO t /*!080100 */",
+            " (SELECT 1)",
+            "use b /*!080100 */",
+        ] {
             assert_eq!(class(sql), Class::Write("unclear"), "{sql}");
         }
         for sql in [

@@ -102,7 +102,8 @@ fn assignments(rest: Tokens) -> Vec<SetItem> {
 }
 
 fn assignment(mut part: Tokens, sticky: &mut Scope) -> Option<SetItem> {
-    let charset = part.is(0, "charset") || part.is_any(0, &["character", "char"]) && part.is(1, "set");
+    let charset =
+        part.is(0, "charset") || part.is_any(0, &["character", "char"]) && part.is(1, "set");
     if (charset || part.is(0, "names")) && !assigns(&part, 1) {
         let name = match charset {
             true => "character set",
@@ -205,8 +206,8 @@ fn variable(name: &str, value: Tokens, scope: Scope) -> Option<SetItem> {
 }
 
 fn timestamp(value: Tokens) -> SetItem {
-    let plain = value.list.len() == 1
-        && (value.kind(0) == Some(Kind::Number) || value.is(0, "default"));
+    let plain =
+        value.list.len() == 1 && (value.kind(0) == Some(Kind::Number) || value.is(0, "default"));
     match plain {
         true => SetItem::Timestamp(value.span().to_owned()),
         false => SetItem::Session("timestamp".to_owned()),
