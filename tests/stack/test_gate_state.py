@@ -255,3 +255,44 @@ def test_a_statement_prepared_on_another_server_reads_its_text_as_when_it_was_pr
 def test_a_read_only_transaction_asks_the_master_though_the_session_was_never_there(stack, schema, statement):
     with contextlib.closing(stack.gate_connect(user=ADMIN, database=schema)) as connection, connection.cursor() as cursor:
         ask(cursor, "START TRANSACTION READ ONLY", statement, "COMMIT", "SELECT 1")
+
+
+@pytest.mark.parametrize("beside", ["SHOW COLUMNS FROM t", "EXPLAIN SELECT * FROM t FOR UPDATE"])
+def test_what_runs_beside_a_read_only_transaction_leaves_no_locks_on_the_master(stack, schema, opened, beside):
+    cursor = opened()
+    ask(cursor, "SET autocommit = 0", "START TRANSACTION READ ONLY", "SELECT id FROM t", beside, "COMMIT")
+    is_free(stack, schema)
+
+
+def test_in_a_read_only_transaction_no_satellite_answers_about_itself(opened):
+    cursor = opened()
+    ask(cursor, "START TRANSACTION READ ONLY", "SELECT id FROM t", "USE performance_schema")
+    fails(cursor, 1105, "SELECT variable_value FROM global_variables WHERE variable_name = 'server_uuid'")
+
+
+def test_isolation_that_is_set_for_a_read_only_transaction_holds_where_it_runs(stack, schema, opened):
+    cursor = opened()
+    ask(cursor, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "START TRANSACTION READ ONLY", "SELECT COUNT(*) FROM t FOR SHARE")
+    with contextlib.closing(stack.master_connect(user=ADMIN, database=schema)) as other, other.cursor() as writes:
+        writes.execute("SET innodb_lock_wait_timeout = 1")
+        writes.execute("INSERT INTO t VALUES (3, 30)")
+    assert ask(cursor, "SELECT COUNT(*) FROM t FOR SHARE") == [(3,)]
+    cursor.execute("COMMIT")
+
+
+def test_a_setting_beside_reports_that_are_switched_off_shapes_the_reads(opened):
+    cursor = opened()
+    ask(cursor, "SET session_track_system_variables = '', time_zone = '+05:00'")
+    assert ask(cursor, "SELECT TIMEDIFF(NOW(), UTC_TIMESTAMP()) FROM t LIMIT 1")[0][0].total_seconds() == 5 * 3600
+
+
+def test_a_kill_in_a_text_of_other_letters_runs_nothing_else_than_the_text(stack, opened):
+    """What stood behind it was cut out at the wrong byte."""
+    victim = opened()
+    cursor = opened(charset="latin1", client_flag=pymysql.constants.CLIENT.MULTI_STATEMENTS)
+    text = f"SELECT 'éééé'; KILL {victim.connection.thread_id()}; EXPLAIN DELETE FROM t"
+    with pytest.raises(pymysql.err.MySQLError):
+        cursor.execute(text)
+        while cursor.nextset():
+            pass
+    assert ask(cursor, "SELECT COUNT(*) FROM t") == [(2,)]

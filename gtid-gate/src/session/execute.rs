@@ -17,7 +17,7 @@ use crate::ops::config::Broken;
 use crate::protocol::error::SqlError;
 use crate::protocol::response::Shape;
 use crate::protocol::session_track::Shown;
-use crate::sql::{Class, Question};
+use crate::sql::{Class, Question, Reasons};
 
 /// Bytes of statements of a transaction that has read nothing, beyond which it no longer moves to another satellite.
 const MAX_OPENING: usize = 4096;
@@ -28,11 +28,7 @@ pub(super) const BEGIN_SNAPSHOT: &str = "START TRANSACTION WITH CONSISTENT SNAPS
 
 impl Session {
     /// Makes a plan for the statement, and carries it out.
-    pub(super) async fn run_statement(
-        &mut self,
-        known: &Known,
-        mut work: Work,
-    ) -> Result<(), Fault> {
+    pub(super) async fn run_statement(&mut self, known: &Known, work: Work) -> Result<(), Fault> {
         if let Class::Multimed(asked) = &known.class {
             if !self.is_settled() && matches!(asked, Ok(Question::Explain(_))) {
                 self.settle().await?;
@@ -53,6 +49,19 @@ impl Session {
         let why = reasons::why(&self.state, known, &plan, self.leave.is_some());
         self.trace.planned(known, why);
         self.check_tables(known, &work)?;
+        let outcome = self.carry_out(plan, known, work).await;
+        // A stored function may have taken a lock there, of which no server reports.
+        self.state.user_variables |=
+            known.reasons.has(Reasons::FUNCTION) && self.connections.master.is_some();
+        outcome
+    }
+
+    async fn carry_out(
+        &mut self,
+        plan: Plan<'_>,
+        known: &Known,
+        mut work: Work,
+    ) -> Result<(), Fault> {
         match plan {
             Plan::Outside(outside) => self.outside(outside, &mut work).await,
             Plan::EndThen(outside) => {
