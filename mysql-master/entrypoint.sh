@@ -36,7 +36,8 @@ accounts_sql() {
   printf "ALTER USER 'root'@'localhost' IDENTIFIED WITH caching_sha2_password BY %s;\n" "$(sql_string "$root_password")"
   account multimed_capture "$capture_password" 'SELECT, SHOW DATABASES, SHOW VIEW, REPLICATION SLAVE, REPLICATION CLIENT'
   account multimed_clone "$clone_password" 'BACKUP_ADMIN'
-  account multimed_gate "$gate_password" 'PROCESS' # whether a session has temporary tables
+  # PROCESS: whether a session has temporary tables
+  account multimed_gate "$gate_password" 'PROCESS'
   account multimed_monitor "$monitor_password" 'REPLICATION CLIENT'
 }
 
