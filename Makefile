@@ -114,7 +114,7 @@ deny: ## check the gate's dependencies: licences, sources, duplicates, advisorie
 fuzz: ## feed the gate's parsers and classifier hostile input, guided by coverage: FUZZ_SECONDS=60 each
 	@gtid-gate/fuzz/run
 
-fuzz-sessions: ## random sessions on MySQL alone and through the gate, on the test stack: MINUTES=5, or SEED=n for one
+fuzz-sessions: ## random sessions on MySQL and through the test stack's gate: MINUTES=5, or SEED=n for one
 	@tests/run fuzz-sessions
 
 prepare-tpcw: ## load TPC-W into the running stack; satellites clone it: TPCW_ITEMS=10000 TPCW_EBS=10

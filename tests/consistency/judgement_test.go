@@ -34,6 +34,21 @@ func TestOnlyACleanErrorOfAKilledServersTransactionIsAllowed(t *testing.T) {
 	}
 }
 
+func TestAReadThatAServerDiedOfMayFailWhileAServerIsKilled(t *testing.T) {
+	faults := []Fault{{Kind: faultKillServer, Target: "satellite-1", Begun: 10 * ms, Ended: 11 * ms}}
+	good := Failure{Step: stepRead, Kind: "mysql 1105", Text: "gtid-gate: satellite-1 " + diedOfIt + ", which", Since: 5 * ms, At: 12 * ms}
+	if !Allowed(good, faults) {
+		t.Error("a read that the killed server ran may fail")
+	}
+	other := good
+	other.Text = "gtid-gate: no satellite was fresh enough"
+	late := good
+	late.Since = 12 * ms
+	if Allowed(other, faults) || Allowed(late, faults) || Allowed(good, nil) {
+		t.Error("no other error, and none at another time")
+	}
+}
+
 func TestALostConnectionIsAllowedWhileTheGateIsKilled(t *testing.T) {
 	faults := []Fault{{Kind: faultKillGate, Target: "gate", Begun: 10 * ms, Ended: 20 * ms}}
 	good := Failure{Client: "reader-1", Step: stepRead, Kind: kindLost, Since: 9 * ms, At: 10 * ms}

@@ -33,6 +33,7 @@ pub use definitions::{Asks, Proof, Unproven};
 pub use fleet::{FleetError, LimitsByHand, RunningByHand};
 pub use history::{History, Place, Told};
 pub use master_leave::MasterLeave;
+pub use proof::Patience;
 pub use read_index::ReadIndex;
 pub use standing::{Holds, Standing};
 pub use table_frames::frame as table_frame;

@@ -15,15 +15,39 @@ use std::time::{Duration, Instant};
 /// a definition has changed it sends the new catalog.
 const PATIENCE: Duration = Duration::from_millis(30);
 
+/// The same where nobody else can answer: the transaction has its snapshot on this satellite.
+const LONG_PATIENCE: Duration = Duration::from_secs(3);
+
+/// What comes if nothing is proven in time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    MasterCan,
+    NobodyElseCan,
+}
+
+impl Patience {
+    fn longest(self) -> Duration {
+        match self {
+            Self::MasterCan => PATIENCE,
+            Self::NobodyElseCan => LONG_PATIENCE,
+        }
+    }
+}
+
 /// How often it looks meanwhile whether replication was quicker.
 const LOOK: Duration = Duration::from_millis(5);
 
 impl Gate {
     /// Whether this satellite may answer a read of these names, none: of anything. Waits for the stream, not for long.
-    pub async fn proves(&self, names: Option<TableNames<'_>>, satellite: &Server) -> Proof {
+    pub async fn proves(
+        &self,
+        names: Option<TableNames<'_>>,
+        satellite: &Server,
+        patience: Patience,
+    ) -> Proof {
         let first = self.proof(names, satellite);
         match first {
-            Err(Unproven::Unknown) => self.proof_in_time(names, satellite).await,
+            Err(Unproven::Unknown) => self.proof_in_time(names, satellite, patience).await,
             known => known,
         }
     }
@@ -34,14 +58,23 @@ impl Gate {
         self.table_writes.proves(names, has)
     }
 
-    async fn proof_in_time(&self, names: Option<TableNames<'_>>, satellite: &Server) -> Proof {
+    async fn proof_in_time(
+        &self,
+        names: Option<TableNames<'_>>,
+        satellite: &Server,
+        patience: Patience,
+    ) -> Proof {
         let began = Instant::now();
         loop {
             let more = self.table_writes.more();
             let proof = self.proof(names, satellite);
-            let left = PATIENCE.saturating_sub(began.elapsed());
+            let left = patience.longest().saturating_sub(began.elapsed());
             match proof {
-                Err(Unproven::Unknown) if !self.table_writes.may_tell() => return proof,
+                Err(Unproven::Unknown)
+                    if patience == Patience::MasterCan && !self.table_writes.may_tell() =>
+                {
+                    return proof;
+                }
                 Err(Unproven::Unknown) if left.is_zero() => {
                     self.table_writes.waited_in_vain();
                     return proof;

@@ -15,7 +15,7 @@ use super::work::{Request as Command, Work};
 use crate::backend::COM_QUERY;
 use crate::common::consistency::Choice;
 use crate::common::why::Why;
-use crate::freshness::{Holds, Leave, Request, Standing};
+use crate::freshness::{Holds, Leave, Patience, Request, Standing};
 use crate::protocol::error::SqlError;
 use crate::protocol::result_set::{Column, Value};
 use crate::sql::{Class, SetItem, named_tables, understand};
@@ -161,7 +161,9 @@ impl Session {
         };
         let leave = patiently(&self.entry, gate.would_admit(request)).await?;
         let unproven = match &leave {
-            Ok(Leave::Satellite { server, .. }) => self.proves(server, work).await.err(),
+            Ok(Leave::Satellite { server, .. }) => {
+                self.proves(server, work, Patience::MasterCan).await.err()
+            }
             _ => None,
         };
         let place = match unproven {

@@ -8,7 +8,7 @@ use super::parts::Session;
 use super::statement::Known;
 use super::work::Work;
 use crate::backend::Server;
-use crate::freshness::{Asks, Proof, TableNames, Unproven};
+use crate::freshness::{Asks, Patience, Proof, TableNames, Unproven};
 use crate::protocol::error::SqlError;
 use crate::sql::{Class, Ties};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl Session {
     }
 
     /// Whether this satellite may answer the statement in hand.
-    pub(super) async fn proves(&self, server: &Server, work: &Work) -> Proof {
+    pub(super) async fn proves(&self, server: &Server, work: &Work, patience: Patience) -> Proof {
         let reads_none = self.names.as_ref().is_some_and(|n| n.list.is_empty());
         if !self.reads_names || reads_none {
             return Ok(());
@@ -46,7 +46,7 @@ impl Session {
         let database = self.database_of(work);
         let names = self.names.as_deref();
         let names = names.map(|names| TableNames { names, database });
-        self.shared.gate.proves(names, server).await
+        self.shared.gate.proves(names, server, patience).await
     }
 
     /// The same where the transaction is on the satellite already: the master has another snapshot.
@@ -54,7 +54,7 @@ impl Session {
         let Some(server) = self.shared.gate.servers.find(id) else {
             return Ok(());
         };
-        let proof = self.proves(&server, work).await;
+        let proof = self.proves(&server, work, Patience::NobodyElseCan).await;
         proof.map_err(|unproven| {
             let reason = unproven.reason();
             SqlError::gate(format_args!(

@@ -18,7 +18,7 @@ use crate::common::classes::{Otherwise, ReadClass};
 use crate::common::consistency::MasterReads;
 use crate::common::why::Why;
 use crate::freshness::{
-    Catalog, Leave, MasterLeave, Request, TableNames, Told, Unproven, class_of,
+    Catalog, Leave, MasterLeave, Patience, Request, TableNames, Told, Unproven, class_of,
 };
 use crate::protocol::error::{BackendError, SqlError};
 use crate::protocol::response::Shape;
@@ -451,7 +451,7 @@ impl Session {
             self.connections.satellites.put(backend);
             return Err(Unread::Fault(Fault::Sql(error)));
         }
-        if let Err(unproven) = self.proves(server, work).await {
+        if let Err(unproven) = self.proves(server, work, Patience::MasterCan).await {
             self.connections.satellites.put(backend);
             return Err(Unread::Unproven(unproven));
         }
