@@ -50,6 +50,7 @@ impl Session {
         self.names = None;
         self.reads_names = false;
         self.sets_tracker = false;
+        self.begins_snapshot = false;
         let command = request.command();
         if request.continued && !MAY_BE_LONG.contains(&command) {
             return Err(Fault::Fatal(SqlError::malformed_packet()));

@@ -210,6 +210,7 @@ impl Session {
             return self.say_transaction(true).await;
         }
         if begin == Begin::Snapshot {
+            self.begins_snapshot = true;
             self.read(work, &[]).await?;
             self.state.next.begun();
             self.state.shown = Shown::Open;

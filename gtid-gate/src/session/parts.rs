@@ -29,6 +29,8 @@ pub(crate) struct Session {
     pub(super) state: State,
     /// Which changes of the session its client is told of.
     pub(super) trackers: Trackers,
+    /// The statement in hand begins a transaction on a satellite, which has yet to be chosen.
+    pub(super) begins_snapshot: bool,
     /// The statement in hand sets one of them, and nothing else.
     pub(super) sets_tracker: bool,
     pub(super) connections: Connections,
@@ -79,6 +81,7 @@ impl Session {
             state,
             trackers: Trackers::default(),
             sets_tracker: false,
+            begins_snapshot: false,
             statements: Statements::new(share),
             last_status: 0,
             leave: None,

@@ -39,6 +39,13 @@ impl Session {
 
     /// Whether this satellite may answer the statement in hand.
     pub(super) async fn proves(&self, server: &Server, work: &Work, patience: Patience) -> Proof {
+        if self.begins_snapshot {
+            // It may read anything later. Which of that is not for satellites is refused then; but it must be known.
+            return match self.shared.gate.proves(None, server, patience).await {
+                Err(Unproven::Asks(_)) => Ok(()),
+                other => other,
+            };
+        }
         let reads_none = self.names.as_ref().is_some_and(|n| n.list.is_empty());
         if !self.reads_names || reads_none {
             return Ok(());
