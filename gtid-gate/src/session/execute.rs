@@ -107,7 +107,13 @@ impl Session {
 
     async fn outside(&mut self, plan: Outside, work: &mut Work) -> Result<(), Fault> {
         match plan {
-            Outside::Read => self.read(work, &[]).await.map(drop),
+            Outside::Read => {
+                self.read(work, &[]).await?;
+                if matches!(self.state.tx, Tx::OnSatellite(_)) {
+                    self.state.next = Next::default();
+                }
+                Ok(())
+            }
             Outside::OnMaster(told) => self.on_master_outside(work, told).await,
             Outside::Pin(reason) => self.pin(reason, work).await,
             Outside::End(end) => self.end(None, end).await,

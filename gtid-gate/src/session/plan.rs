@@ -145,11 +145,8 @@ fn begin(state: &State, read_only: Option<bool>, snapshot: bool) -> Begin {
 
 fn outside(state: &State, known: &Known, work: &Work) -> Outside {
     match known.class {
-        // One that can't be sent again goes where no refusal can send it on. What is set for the next transaction may or may not be for
-        // this statement: the master knows.
-        Class::Read if may_read_alone(state, work) && work.repeatable() && !state.next.is_set() => {
-            Outside::Read
-        }
+        // One that can't be sent again goes where no refusal can send it on.
+        Class::Read if may_read_alone(state, work) && work.repeatable() => Outside::Read,
         Class::Commit(completion) | Class::Rollback(completion) => {
             let end = end(state, completion);
             let open = state.left || state.next.is_set() || state.tied().is_some();
@@ -167,7 +164,10 @@ fn outside(state: &State, known: &Known, work: &Work) -> Outside {
 
 /// A statement that was prepared in a system schema reads there still.
 fn may_read_alone(state: &State, work: &Work) -> bool {
-    state.may_read_alone() && !prepared_in_system_schema(work)
+    // Of what is set for the next transaction, a server says by its status flags whether it was for this statement, but only with
+    // autocommit off.
+    let next = !state.next.is_set() || !state.autocommit && state.next.read_only == Some(true);
+    next && state.may_read_alone() && !prepared_in_system_schema(work)
 }
 
 /// Its names without a schema mean tables that differ from server to server.
