@@ -13,10 +13,12 @@ use crate::clients::registry::{Entry, FIRST_ID};
 use crate::common::signals::KILLED;
 use crate::freshness::Told;
 use crate::protocol::capability;
+use crate::protocol::charset::Encoding;
 use crate::protocol::error::{BackendError, SqlError};
 use crate::protocol::response::UnknownThread;
 use crate::protocol::wire::{self, STATUS_MORE_RESULTS};
 use crate::sql::{FailedKill, KillOfRoutine, failed_kill, is_kill_query, kill_of_routine};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 const NOT_OWNER: u16 = 1095;
@@ -55,7 +57,8 @@ impl Session {
     ) -> Result<Answer, Fault> {
         let sql = work.sql();
         // Of other letters the text in hand may have other bytes than what came.
-        let failed = match sql.is_ascii() {
+        let utf8 = self.state.encoding == Some(Encoding::Utf8) && matches!(sql, Cow::Borrowed(_));
+        let failed = match utf8 || sql.is_ascii() {
             true => failed_kill(&sql, answer.results),
             false => FailedKill::Unknown,
         };
