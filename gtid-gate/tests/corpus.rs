@@ -94,6 +94,7 @@ fn item_name(item: &SetItem) -> String {
     let switch = |on: &bool| if *on { "ON" } else { "OFF" };
     match item {
         SetItem::Session(name) => name.clone(),
+        SetItem::Names(charset) => format!("names {charset}"),
         SetItem::Timestamp(value) => format!("timestamp={value}"),
         SetItem::TransactionReadOnlyNext(on) => format!("read-only next {}", switch(on)),
         SetItem::IsolationNext(level) => format!("isolation next {level}"),

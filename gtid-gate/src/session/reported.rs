@@ -102,6 +102,14 @@ impl Reported<'_> {
         }
     }
 
+    fn set_names(&mut self, charset: &str) {
+        let names = format!("NAMES '{charset}'");
+        self.state.keep("names", format!("SET {names}"));
+        self.state.names = Some(names);
+        self.state.open.charsets = false;
+        self.state.open.names = false;
+    }
+
     fn clock(&mut self, reason: Option<&'static str>) {
         self.state.bind("timestamp", reason);
     }
@@ -174,6 +182,7 @@ impl Reported<'_> {
     pub fn said(&mut self, item: &SetItem) {
         match item {
             SetItem::UserVariable => self.state.user_variables = true,
+            SetItem::Names(charset) => self.set_names(charset),
             SetItem::Timestamp(value) => self.timestamp(value),
             // Of the proxy's clients nobody knows whose it is.
             SetItem::Choice { .. } if self.shared_by_clients => self.state.user_variables = true,

@@ -206,6 +206,7 @@ fn is_about_next(item: &SetItem) -> bool {
 fn told_by(items: &[SetItem]) -> Told {
     let only_says = |item: &SetItem| match item {
         SetItem::Session(name) => name != "autocommit",
+        SetItem::Names(_) => true,
         other => is_about_next(other),
     };
     match items.iter().all(only_says) {

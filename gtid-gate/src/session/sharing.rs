@@ -43,8 +43,7 @@ impl Session {
             Role::Master => self.state.depends_on_master() || self.leave.is_some(),
             Role::Satellite => self.state.tx == Tx::OnSatellite(id),
         };
-        let may = backend.unreported || backend.left;
-        here || may || self.state.stays || cursors.contains(&id)
+        here || backend.left || self.state.stays || cursors.contains(&id)
     }
 
     /// The same, or something that the client may ask about: kept unless somebody asks for the connection.
@@ -68,12 +67,8 @@ impl Session {
     }
 
     async fn give_master(&mut self, mut master: Box<Backend>, asked: bool) -> Option<Box<Backend>> {
-        if self.state.open.charsets {
-            self.connections.master = Some(master);
-            self.ask_charsets().await.ok()?;
-            master = self.connections.master.take()?;
-            // What the statement before left there, the question has overwritten.
-            master.number = Backend::new_number();
+        if master.unreported || self.state.open.charsets {
+            master = self.settled_master(master).await?;
         }
         let cursors = self.statements.cursors();
         if self.keeps(&master, &cursors, asked) {
@@ -96,6 +91,18 @@ impl Session {
             }
         }
         self.give_unless_kept(master, asked)
+    }
+
+    /// Before others get it, it must be known what lives there. What the statement before left, the questions overwrite.
+    async fn settled_master(&mut self, master: Box<Backend>) -> Option<Box<Backend>> {
+        self.connections.master = Some(master);
+        self.settle_status().await.ok()?;
+        if self.state.open.charsets {
+            self.ask_charsets().await.ok()?;
+        }
+        let mut master = self.connections.master.take()?;
+        master.number = Backend::new_number();
+        Some(master)
     }
 
     /// The connection, if it has to stay.

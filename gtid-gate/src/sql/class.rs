@@ -44,6 +44,8 @@ pub struct Completion {
 pub enum SetItem {
     /// A session variable, in lower case. The master reports the value that it has from then on.
     Session(String),
+    /// SET NAMES with a character set alone, in lower case: of the collation that comes with it the master reports nothing.
+    Names(String),
     /// The session's clock, by a literal: of a clock that runs the master reports no value that others could be given.
     Timestamp(String),
     TransactionReadOnlyNext(bool),

@@ -105,6 +105,9 @@ fn assignment(mut part: Tokens, sticky: &mut Scope) -> Option<SetItem> {
     let charset =
         part.is(0, "charset") || part.is_any(0, &["character", "char"]) && part.is(1, "set");
     if (charset || part.is(0, "names")) && !assigns(&part, 1) {
+        if let Some(name) = plain_name(&part).filter(|_| !charset) {
+            return Some(SetItem::Names(name));
+        }
         let name = match charset {
             true => "character set",
             false if part.has("collate") => NAMES_WITH_COLLATION,
@@ -148,6 +151,15 @@ fn scope_word(part: &Tokens) -> Option<Scope> {
         "session" | "local" => Some(Scope::Session),
         _ => None,
     }
+}
+
+/// Of NAMES: a word or a string that means the same on any server.
+fn plain_name(part: &Tokens) -> Option<String> {
+    let name = part
+        .value(1)
+        .filter(|_| part.list.len() == 2 && !part.is(1, "default"))?;
+    let plain = !name.is_empty() && name.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric());
+    plain.then(|| name.to_ascii_lowercase())
 }
 
 /// `=` or `:=`
