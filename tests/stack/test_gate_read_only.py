@@ -43,6 +43,13 @@ def session(stack, schema):
     stack.await_satellites()
     with contextlib.closing(stack.gate_connect(user=ADMIN, database=schema)) as connection, connection.cursor() as cursor:
         cursor.execute("SET @multimed_master_reads = 'never'")
+
+        def is_for_satellites():
+            """Once the gate knows the new definitions."""
+            cursor.execute("EXPLAIN MULTIMED SELECT id FROM t")
+            return dict(cursor.fetchall())["Runs_on"].startswith("satellite")
+
+        stack.wait_for(is_for_satellites, 20, "the gate to know what the schema has")
         yield cursor
 
 

@@ -17,7 +17,7 @@ use crate::ops::config::Broken;
 use crate::protocol::error::SqlError;
 use crate::protocol::response::Shape;
 use crate::protocol::session_track::Shown;
-use crate::sql::{Class, Question, Reasons};
+use crate::sql::{Class, Question, Reasons, Verb};
 
 /// Bytes of statements of a transaction that has read nothing, beyond which it no longer moves to another satellite.
 const MAX_OPENING: usize = 4096;
@@ -51,8 +51,9 @@ impl Session {
         self.check_tables(known, &work)?;
         let outcome = self.carry_out(plan, known, work).await;
         // A stored function may have taken a lock there, of which no server reports.
-        self.state.user_variables |=
-            known.reasons.has(Reasons::FUNCTION) && self.connections.master.is_some();
+        let calls =
+            matches!(known.verb, Verb::Query | Verb::Do) && known.reasons.has(Reasons::FUNCTION);
+        self.state.user_variables |= calls && self.connections.master.is_some();
         outcome
     }
 
