@@ -5,6 +5,7 @@ Must never: let one sequence meet what another left.
 """
 
 import contextlib
+import re
 import struct
 import time
 
@@ -244,10 +245,11 @@ class Player:
 
 def with_victim(part, number):
     """An answer that has a victim's id: each side gives its own."""
+    alone = re.compile(rb"(?<!\d)" + number + rb"(?!\d)")
     if part[0] == "error":
-        return (*part[:3], part[3].replace(number, VICTIM))
-    if part[0] == "result" and any(number in row for row in part[3]):
-        rows = (tuple(value and value.replace(number, VICTIM) for value in wire.row(row)) for row in part[3])
+        return (*part[:3], alone.sub(VICTIM, part[3]))
+    if part[0] == "result" and any(alone.search(value or b"") for row in part[3] if number in row for value in wire.row(row)):
+        rows = (tuple(value and alone.sub(VICTIM, value) for value in wire.row(row)) for row in part[3])
         return (*part[:3], tuple(rows), part[4])
     return part
 
