@@ -41,6 +41,8 @@ impl Session {
         let mut plan = plan::plan(&self.state, judged.as_ref().unwrap_or(known), &work);
         if relies_on_state(&plan) && !self.is_settled() {
             self.settle().await?;
+            // What was chosen by a computed value is known only now.
+            self.promise(known.hint);
             judged = self.judged(known, &work);
             plan = plan::plan(&self.state, judged.as_ref().unwrap_or(known), &work);
         }
