@@ -5,7 +5,7 @@ import pytest
 import fuzz_sessions
 import servers
 
-SEQUENCES = 300
+SEQUENCES = 100
 
 
 @pytest.mark.timeout(900)
