@@ -15,7 +15,7 @@ DROPPABLE = re.compile(rb"\b(database|schema)\b(?!\()", re.IGNORECASE)
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """kind: query, init, ping, reset, change, prepare, execute, fetch, close, reset_statement, option: what the client sends;
+    """kind: query, init, ping, reset, change (the same account), become (another one), prepare, execute, fetch, close, reset_statement, option: what the client sends;
     outside: a statement of another session, straight on the server; locks: who holds what there; victim, alive: another connection
     through the same door, and whether it lives; key: whether the RSA key that SHOW STATUS has is the one of logins."""
 

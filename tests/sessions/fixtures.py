@@ -33,13 +33,22 @@ class Names:
 OTHER_ACCOUNT = "fuzz_other"
 PASSWORD = b"fuzz"
 ACCOUNTS = ("fuzz", OTHER_ACCOUNT, "fuzz_é", "fuzz_expired")
+# It may read and write as long as its role is on.
+ROLE_ACCOUNT, ROLE = "fuzz_role", "fuzz_reader"
 
 
 def accounts():
     """For one administrator of a server; once."""
     made = [f"CREATE USER IF NOT EXISTS '{name}' IDENTIFIED BY '{PASSWORD.decode()}'" for name in ACCOUNTS]
     granted = [f"GRANT ALL ON *.* TO '{name}'" for name in ACCOUNTS]
-    return [*made, *granted, "ALTER USER fuzz_expired PASSWORD EXPIRE"]
+    role = [
+        f"CREATE ROLE IF NOT EXISTS {ROLE}",
+        f"GRANT ALL ON *.* TO {ROLE}",
+        f"CREATE USER IF NOT EXISTS {ROLE_ACCOUNT} IDENTIFIED BY '{PASSWORD.decode()}' DEFAULT ROLE {ROLE}",
+        f"GRANT {ROLE} TO {ROLE_ACCOUNT}",
+        f"ALTER USER {ROLE_ACCOUNT} DEFAULT ROLE {ROLE}",
+    ]
+    return [*made, *granted, *role, "ALTER USER fuzz_expired PASSWORD EXPIRE"]
 
 
 def tables(schema, factor):
@@ -97,7 +106,14 @@ def programs(names):
         "CREATE TABLE tt_base (id INT PRIMARY KEY)",
         "CREATE TRIGGER tg_sets BEFORE INSERT ON tg FOR EACH ROW SET @p = 3, @w = NEW.id",
         "CREATE TRIGGER tz_sets BEFORE INSERT ON tz FOR EACH ROW SET time_zone = '+07:00', @w = NEW.id",
+        "CREATE TABLE tl (id INT PRIMARY KEY)",
+        f"CREATE TRIGGER tl_locks BEFORE INSERT ON tl FOR EACH ROW SET @w = GET_LOCK('{names.lock}', 0)",
         function("p()", "NO SQL RETURN @p"),
+        function("dropsrole()", "NO SQL BEGIN SET ROLE NONE; RETURN 1; END"),
+        function("settrack()", "NO SQL BEGIN SET session_track_state_change = ON; RETURN 1; END"),
+        function("untrack()", "NO SQL BEGIN SET session_track_system_variables = ''; RETURN 1; END"),
+        function("setautocommit()", "NO SQL BEGIN SET SESSION transaction_read_only = 1; RETURN 1; END"),
+        function("gd()", "NO SQL BEGIN DECLARE n INT; GET DIAGNOSTICS n = NUMBER; RETURN n; END"),
         function("plus(n INT)", "DETERMINISTIC NO SQL RETURN n + 1"),
         function("lid()", "NO SQL RETURN LAST_INSERT_ID()"),
         function("rc()", "NO SQL RETURN ROW_COUNT()"),
@@ -128,6 +144,8 @@ def programs(names):
         "CREATE PROCEDURE pout(OUT x INT) SET x = 3",
         "CREATE PROCEDURE plock() SELECT gl()",
         "CREATE PROCEDURE pac() SET autocommit = 0",
+        "CREATE PROCEDURE prole() SET ROLE NONE",
+        "CREATE PROCEDURE ptrack() SET session_track_schema = OFF, session_track_system_variables = 'sql_mode'",
         "CREATE PROCEDURE pprep() BEGIN PREPARE sp FROM 'SELECT id FROM t ORDER BY id'; END",
         "CREATE PROCEDURE pkill(n BIGINT) KILL n",
     ]  # fmt: skip
@@ -169,7 +187,7 @@ def views(names):
 def stored_rows(names):
     """Questions for everything that a sequence may have changed for others."""
     tables = [f"`{schema}`.{table}" for schema in names.lasting for table in ("t", "ts")] + [f"{names.droppable}.t"]
-    tables += [f"{names.first}.{table}" for table in ("ai", "o", "2024", "tg", "tz")]
+    tables += [f"{names.first}.{table}" for table in ("ai", "o", "2024", "tg", "tz", "tl")]
     return [f"SELECT * FROM {table} ORDER BY 1" for table in tables]
 
 
@@ -184,7 +202,7 @@ def repair(names, touched):
                 f"DELETE FROM `{schema}`.t WHERE id > 3",
                 f"INSERT INTO `{schema}`.t VALUES {rows(factor)} AS n ON DUPLICATE KEY UPDATE v = n.v, s = n.s",
             ]
-        statements += [f"DELETE FROM {names.first}.{table}" for table in ("o", "2024", "tg", "tz")]
+        statements += [f"DELETE FROM {names.first}.{table}" for table in ("o", "2024", "tg", "tz", "tl")]
     statements += ["COMMIT"]
     if touched & Touched.COUNTER:
         # A fourth of what TRUNCATE takes.

@@ -55,7 +55,7 @@ class Maker:
 
     def account(self):
         """Its name as the client writes it, and whether it says that it can do with an expired password."""
-        name = self.random.choices(("fuzz", "fuzz_é", "fuzz_expired"), (95, 3, 2))[0]
+        name = self.random.choices(("fuzz", "fuzz_é", "fuzz_expired", "fuzz_role"), (90, 3, 2, 5))[0]
         return name.encode(self.own), name == "fuzz_expired" and self.chance(70)
 
     def capabilities(self):
@@ -109,7 +109,7 @@ class Maker:
                 text += "; " + self.filled(self.random.choice([read for read in reads if not DIRECTIVE.match(read)]))
             return Command("query", self.query(text))
         kind, argument = directive.groups()
-        if kind in ("reset", "change"):
+        if kind in ("reset", "change", "become"):
             self.speaks = self.own
         if kind == "prepare":
             self.prepared[0] = argument

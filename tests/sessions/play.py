@@ -72,7 +72,7 @@ def locks_question(names):
     return (
         "SELECT object_type, object_schema, object_name, lock_type FROM performance_schema.metadata_locks "
         "JOIN performance_schema.threads ON thread_id = owner_thread_id "
-        "WHERE lock_status = 'GRANTED' AND processlist_user IN ('fuzz', 'fuzz_é', 'fuzz_expired') AND "
+        "WHERE lock_status = 'GRANTED' AND processlist_user IN ('fuzz', 'fuzz_é', 'fuzz_expired', 'fuzz_role') AND "
         f"(object_type = 'TABLE' AND object_schema IN ({schemas}) OR object_type = 'USER LEVEL LOCK' AND object_name = '{names.lock}')"
     )
 
@@ -164,9 +164,15 @@ class Player:
         self.choose_servers()
 
     def do_change(self, command):
+        self.change_user(command, command.text)
+
+    def do_become(self, command):
+        self.change_user(command, self.sequence.database, command.text)
+
+    def change_user(self, command, database, user=None):
         self.statements.clear()
         self.read_all()
-        self.note(command, self.connection.change_user(command.text))
+        self.note(command, self.connection.change_user(database, user))
         if self.answers[-1][1][0][0] == "error":
             raise wire.Closed
         self.choose_servers()

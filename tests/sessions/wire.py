@@ -186,8 +186,9 @@ class Connection:
         self.queue(payload, self.number + 1)
         self.flush()
 
-    def change_user(self, database):
-        """COM_CHANGE_USER to the same account; its last packet."""
+    def change_user(self, database, user=None):
+        """COM_CHANGE_USER, to the same account if none is named; its last packet."""
+        self.account = (user or self.account[0], self.account[1])
         user, password = self.account
         # The server sends a nonce of its own when the answer is empty.
         self.queue(

@@ -1,4 +1,4 @@
-"""Classes of reads that are bound to satellites (GATE_CLASSES), and what `gtid-gate classes` tells of them."""
+"""Classes of reads that are bound to satellites (GATE_CLASSES), and what `gtid-gate statements` tells of them."""
 
 import contextlib
 import json
@@ -11,20 +11,20 @@ BOUND, OTHER = "satellite-2", "satellite-1"
 CLASSES = (
     f"reports: satellites={BOUND} tables=demo.tagged users=nobody;"
     f" exports: satellites={BOUND} otherwise=error;"
-    f" shaped: satellites={BOUND} shapes={{shape}}"
+    f" named: satellites={BOUND} digests={{digest}}"
 )
-SHAPED = "SELECT COUNT(*) AS shaped FROM items WHERE id > %s"
+NAMED = "SELECT COUNT(*) AS named FROM items WHERE id > %s"
 
 
 @pytest.fixture(scope="module")
 def classes(stack, table):
-    """The gate with these classes; the shape's number is the one that the gate itself tells."""
+    """The gate with these classes; the digest's number is the one that the gate itself tells."""
     with contextlib.closing(stack.gate_connect()) as connection, connection.cursor() as cursor:
-        cursor.execute(SHAPED, (7,))
-    shape = next(row["shape"] for row in listed() if "AS shaped" in row["text"])
-    stack.recreate("gate", GATE_CLASSES=CLASSES.format(shape=shape), GATE_MASTER_READS="spare")
+        cursor.execute(NAMED, (7,))
+    digest = next(row["digest"] for row in listed() if "AS named" in row["text"])
+    stack.recreate("gate", GATE_CLASSES=CLASSES.format(digest=digest), GATE_MASTER_READS="spare")
     try:
-        yield shape
+        yield digest
     finally:
         stack.recreate("gate")
 
@@ -37,7 +37,7 @@ def undrained(stack):
 
 
 def listed():
-    return json.loads(gate("classes", "--json")[1])
+    return json.loads(gate("statements")[1])["statements"]
 
 
 def where(stack, cursor, *statements, times=10):
@@ -66,7 +66,7 @@ def test_reads_of_a_class_go_to_its_satellites_and_others_avoid_them(stack, curs
     assert only_other(where(stack, cursor, plain))
     hinted = ("SELECT /* multimed: class=reports */ COUNT(*) FROM items", None)
     assert where(stack, cursor, hinted) == {BOUND}
-    assert where(stack, cursor, (SHAPED, (7,))) == {BOUND}, "by its shape"
+    assert where(stack, cursor, (NAMED, (7,))) == {BOUND}, "by its digest"
     cursor.execute("SET @multimed_class = 'reports'")
     assert where(stack, cursor, plain) == {BOUND}
     assert only_other(where(stack, cursor, ("SELECT /* multimed: class=none */ COUNT(*) FROM items", None)))
@@ -90,12 +90,13 @@ def test_without_its_satellites_a_read_goes_as_any_other_or_has_an_error(stack, 
     assert where(stack, cursor, ("SELECT /* multimed: class=exports */ COUNT(*) FROM items", None)) == {BOUND}
 
 
-def test_the_operator_is_told_shapes_without_their_values(stack, cursor, classes):
-    where(stack, cursor, ("SELECT COUNT(*) FROM items WHERE v = %s", ("a secret",)), (SHAPED, (4711,)))
+def test_the_operator_is_told_the_class_of_statements_without_their_values(stack, cursor, classes):
+    where(stack, cursor, ("SELECT COUNT(*) FROM items WHERE v = %s", ("a secret",)), (NAMED, (4711,)), ("SET @a = 1", None))
     rows = {row["text"]: row for row in listed()}
-    shaped = next(row for text, row in rows.items() if "AS shaped" in text)
-    assert (shaped["shape"], shaped["class"]) == (classes, "shaped")
-    assert shaped["count"] >= 10 and shaped["p50_ms"] > 0 and set(shaped["reads"]) == {BOUND}
-    status, shown = gate("classes")
-    assert shown.splitlines()[0].split()[:3] == ["shape", "class", "count"]
-    assert "v = ?" in shown and "secret" not in shown and "4711" not in shown
+    named = next(row for text, row in rows.items() if "AS named" in text)
+    assert (named["digest"], named["class"]) == (classes, "named")
+    assert named["count"] >= 10 and named["p50_ms"] > 0 and set(named["servers"]) == {BOUND}
+    other = next(row for text, row in rows.items() if "v = ?" in text)
+    assert other["class"] == "light"
+    assert {row["class"] for text, row in rows.items() if text.startswith("SET")} == {None}
+    assert not any("secret" in text or "4711" in text for text in rows)

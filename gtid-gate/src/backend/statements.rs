@@ -28,6 +28,9 @@ pub struct Ended<'a> {
     /// The number of the server that ran it; nothing for the gate itself.
     pub server: Option<usize>,
     pub why: Why,
+    pub is_read: bool,
+    /// Of a read: the number of its class by configuration.
+    pub class: Option<u8>,
     pub failed: bool,
     /// Until a server was chosen that is fresh enough.
     pub waited: Duration,
@@ -40,6 +43,9 @@ pub struct Ended<'a> {
 pub struct StatementRow {
     pub digest: u64,
     pub text: Arc<str>,
+    /// The last was a read, and its class by configuration.
+    pub is_read: bool,
+    pub class: Option<u8>,
     pub count: u64,
     pub errors: u64,
     pub total: Duration,
@@ -67,6 +73,8 @@ struct Shard {
 
 struct Known {
     digest: Arc<Digest>,
+    is_read: bool,
+    class: Option<u8>,
     use_count: u64,
     count: u64,
     errors: u64,
@@ -144,6 +152,8 @@ impl Known {
     fn new(digest: Arc<Digest>) -> Self {
         Self {
             digest,
+            is_read: false,
+            class: None,
             use_count: 0,
             count: 0,
             errors: 0,
@@ -157,6 +167,7 @@ impl Known {
     }
 
     fn add(&mut self, ended: &Ended<'_>) {
+        (self.is_read, self.class) = (ended.is_read, ended.class);
         self.use_count += 1;
         self.count += 1;
         self.errors += u64::from(ended.failed);
@@ -173,6 +184,8 @@ impl Known {
         StatementRow {
             digest: self.digest.number,
             text: self.digest.text.clone(),
+            is_read: self.is_read,
+            class: self.class,
             count: self.count,
             errors: self.errors,
             total: self.total,
@@ -221,6 +234,8 @@ mod tests {
             digest,
             server,
             why: server.map_or(Why::Gate, |_| Why::Fresh),
+            is_read: true,
+            class: None,
             failed: us > 1_000_000,
             waited: Duration::from_micros(us / 2),
             took: Duration::from_micros(us),

@@ -1,10 +1,10 @@
-//! How long a server will take for a query: what its shape takes there, times what all queries there are slowed down by now.
-//! A shape is a query's text without its values, as a number.
+//! How long a server will take for a query: what its digest takes there, times what all queries there are slowed down by now.
+//! A digest is a statement without its values, here its number.
 //!
 //! In: the time that an answer was waited for (neither the wait for freshness or a turn, nor for a client that takes its answer
-//! slowly), and how many ran. Out: what is to be expected. Medians, which forget: a shape's follows its own answers, the slowdown
-//! follows all answers, so that a shape that was not asked for in a while is known under today's load, too. A server that gets
-//! no queries is taken to recover: it is tried again. Bounded: shapes share a fixed number of places, and a newer one takes a
+//! slowly), and how many ran. Out: what is to be expected. Medians, which forget: a digest's follows its own answers, the slowdown
+//! follows all answers, so that a digest that was not asked for in a while is known under today's load, too. A server that gets
+//! no queries is taken to recover: it is tried again. Bounded: digests share a fixed number of places, and a newer one takes a
 //! place over.
 //! Must never: wait, or allocate for an answer; nor hold on to what a server took once, when that keeps queries from it.
 
@@ -17,7 +17,7 @@ const PLACES: usize = 4096;
 const LONGEST: u64 = 36_000_000_000;
 const UNIT_NS: u128 = 100;
 const TIME_BITS: u32 = 36;
-/// An answer moves its shape's median by a part of it: the n-th by FIRST_STEP / n, as long as that is more than the time since the
+/// An answer moves its digest's median by a part of it: the n-th by FIRST_STEP / n, as long as that is more than the time since the
 /// one before it as a part of FOLLOWS. So a change of the load is told by the slowdown, before the medians have followed.
 const FIRST_STEP: f64 = 0.5;
 const FOLLOWS: Duration = Duration::from_secs(3);
@@ -57,14 +57,14 @@ pub struct Times {
 
 #[derive(Default)]
 struct Place {
-    /// The upper bits of the shape's number, and its median at a slowdown of one.
+    /// The upper bits of the digest's number, and its median at a slowdown of one.
     entry: AtomicU64,
     answers: AtomicU32,
     /// When the last answer came, in milliseconds since the beginning.
     last: AtomicU32,
 }
 
-/// What a query of some shape usually takes.
+/// What a query of some digest usually takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Known {
     /// If nothing slows the server down.
@@ -96,18 +96,18 @@ impl Times {
     }
 
     /// An answer took so long; `running` ran then, it among them.
-    pub fn add(&self, shape: u64, took: Duration, running: usize) {
-        self.add_at(shape, took, running, Instant::now());
+    pub fn add(&self, digest: u64, took: Duration, running: usize) {
+        self.add_at(digest, took, running, Instant::now());
     }
 
     /// What is old counts no more as soon as something newer is known.
-    fn add_at(&self, shape: u64, took: Duration, running: usize, now: Instant) {
-        if shape == 0 {
+    fn add_at(&self, digest: u64, took: Duration, running: usize, now: Instant) {
+        if digest == 0 {
             return;
         }
-        let (place, tag) = self.place(shape);
+        let (place, tag) = self.place(digest);
         let since = self.since(now);
-        let known = self.usual(shape);
+        let known = self.usual(digest);
         let fresh = known.filter(|usual| !self.is_old(place, duration(*usual), now));
         let last = place.last.swap(since, Ordering::Relaxed);
         let Some(usual) = fresh else {
@@ -123,10 +123,10 @@ impl Times {
         place.set(tag, toward(usual as f64, seen, step).round() as u64);
     }
 
-    /// What queries of this shape usually take.
-    pub fn known(&self, shape: u64, now: Instant) -> Option<Known> {
-        let time = duration(self.usual(shape)?);
-        let is_old = self.is_old(self.place(shape).0, time, now);
+    /// What queries of this digest usually take.
+    pub fn known(&self, digest: u64, now: Instant) -> Option<Known> {
+        let time = duration(self.usual(digest)?);
+        let is_old = self.is_old(self.place(digest).0, time, now);
         Some(Known { time, is_old })
     }
 
@@ -135,15 +135,15 @@ impl Times {
         self.slowdown.beside(running, now)
     }
 
-    /// What the next query of this shape will take, beside so many others.
+    /// What the next query of this digest will take, beside so many others.
     #[cfg(test)]
-    pub fn expect(&self, shape: u64, running: usize, now: Instant) -> Option<Duration> {
-        let known = self.known(shape, now)?;
+    pub fn expect(&self, digest: u64, running: usize, now: Instant) -> Option<Duration> {
+        let known = self.known(digest, now)?;
         Some(known.time.mul_f64(self.slowdown(running, now)))
     }
 
-    fn usual(&self, shape: u64) -> Option<u64> {
-        let (place, tag) = self.place(shape);
+    fn usual(&self, digest: u64) -> Option<u64> {
+        let (place, tag) = self.place(digest);
         let entry = place.entry.load(Ordering::Relaxed);
         let units = entry & ((1 << TIME_BITS) - 1);
         (entry >> TIME_BITS == tag && units > 0).then_some(units)
@@ -157,20 +157,20 @@ impl Times {
         is_outlived || age >= OLD_AT_LEAST.max(usual.saturating_mul(OLD_AFTER))
     }
 
-    fn place(&self, shape: u64) -> (&Place, u64) {
-        (&self.places[shape as usize % PLACES], shape >> TIME_BITS)
+    fn place(&self, digest: u64) -> (&Place, u64) {
+        (&self.places[digest as usize % PLACES], digest >> TIME_BITS)
     }
 
     /// With a clock of the test's own.
     #[cfg(test)]
-    pub fn add_for_test(&self, shape: u64, took: Duration, running: usize, now: Instant) {
-        self.add_at(shape, took, running, now);
+    pub fn add_for_test(&self, digest: u64, took: Duration, running: usize, now: Instant) {
+        self.add_at(digest, took, running, now);
     }
 
     /// The last answer came so much longer ago.
     #[cfg(test)]
-    pub fn age(&self, shape: u64, by: Duration) {
-        let last = &self.place(shape).0.last;
+    pub fn age(&self, digest: u64, by: Duration) {
+        let last = &self.place(digest).0.last;
         last.fetch_sub(by.as_millis() as u32, Ordering::Relaxed);
     }
 
@@ -223,13 +223,13 @@ mod tests {
             Self { times, now }
         }
 
-        fn add(&mut self, shape: u64, took: Duration, running: usize) {
+        fn add(&mut self, digest: u64, took: Duration, running: usize) {
             self.now += MS;
-            self.times.add_at(shape, took, running, self.now);
+            self.times.add_at(digest, took, running, self.now);
         }
 
-        fn expects(&self, shape: u64, running: usize) -> f64 {
-            let known = self.times.expect(shape, running, self.now);
+        fn expects(&self, digest: u64, running: usize) -> f64 {
+            let known = self.times.expect(digest, running, self.now);
             known.unwrap().as_secs_f64() * 1e3
         }
     }
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_that_takes_a_place_over_does_not_inherit_its_time() {
+    fn a_digest_that_takes_a_place_over_does_not_inherit_its_time() {
         let (mut asked, other) = (Asked::new(), 7 + (1 << 40));
         asked.add(7, MS, 1);
         assert_eq!(asked.times.expect(other, 0, asked.now), None);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_that_was_not_asked_for_is_known_under_todays_load() {
+    fn a_digest_that_was_not_asked_for_is_known_under_todays_load() {
         let mut asked = Asked::new();
         for _ in 0..100 {
             asked.add(1, MS, 1);
@@ -342,10 +342,10 @@ mod tests {
             answers in prop::collection::vec((0u64..3, any::<u32>(), 0usize..10_000), 1..60),
         ) {
             let mut asked = Asked::new();
-            for (shape, us, running) in answers {
-                asked.add(shape, Duration::from_micros(us.into()), running);
-                if shape > 0 {
-                    prop_assert!(asked.expects(shape, running).is_finite());
+            for (digest, us, running) in answers {
+                asked.add(digest, Duration::from_micros(us.into()), running);
+                if digest > 0 {
+                    prop_assert!(asked.expects(digest, running).is_finite());
                 }
             }
         }

@@ -1,8 +1,8 @@
-//! Which queries are heavy, by their shapes. A shape is a query's text without its values, as a number.
+//! Which queries are heavy, by their digests. A digest is a statement without its values, here its number.
 //!
-//! In: what each query took on a satellite. Out: whether queries of its shape are heavy: three of four take so long or longer.
-//! A heavy one is light again when a quarter of them takes less than half of that. The quarter is what a shape takes when little
-//! else runs: a busy satellite makes no query heavy. Bounded: shapes share a fixed number of places, and a newer one takes a
+//! In: what each query took on a satellite. Out: whether queries of its digest are heavy: three of four take so long or longer.
+//! A heavy one is light again when a quarter of them takes less than half of that. The quarter is what a digest takes when little
+//! else runs: a busy satellite makes no query heavy. Bounded: digests share a fixed number of places, and a newer one takes a
 //! place over.
 //! Must never: wait, or allocate for an answer.
 
@@ -21,7 +21,7 @@ const STEP: f64 = 0.09;
 pub struct Weights {
     /// In microseconds; 0: nothing is heavy.
     heavy_from: u64,
-    /// Of each the upper bits of the shape's number, whether it is heavy, and the quarter.
+    /// Of each the upper bits of the digest's number, whether it is heavy, and the quarter.
     places: Box<[AtomicU64]>,
 }
 
@@ -33,16 +33,16 @@ impl Weights {
         }
     }
 
-    pub fn is_heavy(&self, shape: u64) -> bool {
-        self.known(shape).is_some_and(|entry| entry & HEAVY != 0)
+    pub fn is_heavy(&self, digest: u64) -> bool {
+        self.known(digest).is_some_and(|entry| entry & HEAVY != 0)
     }
 
-    pub fn add(&self, shape: u64, took: Duration) {
-        if self.heavy_from == 0 || shape == 0 {
+    pub fn add(&self, digest: u64, took: Duration) {
+        if self.heavy_from == 0 || digest == 0 {
             return;
         }
         let took = (took.as_micros() as u64).clamp(1, LONGEST);
-        let known = self.known(shape);
+        let known = self.known(digest);
         let quarter = known.map_or(took, |entry| follow(entry & LONGEST, took));
         let was_heavy = known.is_some_and(|entry| entry & HEAVY != 0);
         let least = match was_heavy {
@@ -50,23 +50,23 @@ impl Weights {
             false => self.heavy_from,
         };
         let heavy = if quarter >= least { HEAVY } else { 0 };
-        let entry = tag(shape) << TAG_AT | heavy | quarter;
+        let entry = tag(digest) << TAG_AT | heavy | quarter;
         // A concurrent answer that gets lost is one of many.
-        self.place(shape).store(entry, Ordering::Relaxed);
+        self.place(digest).store(entry, Ordering::Relaxed);
     }
 
-    fn known(&self, shape: u64) -> Option<u64> {
-        let entry = self.place(shape).load(Ordering::Relaxed);
-        (entry & LONGEST > 0 && entry >> TAG_AT == tag(shape)).then_some(entry)
+    fn known(&self, digest: u64) -> Option<u64> {
+        let entry = self.place(digest).load(Ordering::Relaxed);
+        (entry & LONGEST > 0 && entry >> TAG_AT == tag(digest)).then_some(entry)
     }
 
-    fn place(&self, shape: u64) -> &AtomicU64 {
-        &self.places[shape as usize % PLACES]
+    fn place(&self, digest: u64) -> &AtomicU64 {
+        &self.places[digest as usize % PLACES]
     }
 }
 
-fn tag(shape: u64) -> u64 {
-    shape >> TAG_AT
+fn tag(digest: u64) -> u64 {
+    digest >> TAG_AT
 }
 
 fn follow(quarter: u64, took: u64) -> u64 {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_is_heavy_by_what_it_takes_and_light_again_below_half_of_it() {
+    fn a_digest_is_heavy_by_what_it_takes_and_light_again_below_half_of_it() {
         let all = weights();
         all.add(7, 30 * MS);
         assert!(all.is_heavy(7) && !all.is_heavy(8));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_light_shape_that_a_busy_satellite_slows_down_now_and_then_stays_light() {
+    fn a_light_digest_that_a_busy_satellite_slows_down_now_and_then_stays_light() {
         let all = weights();
         for _ in 0..200 {
             [1, 60, 60].iter().for_each(|ms| all.add(7, *ms * MS));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_that_takes_a_place_over_does_not_inherit_its_weight() {
+    fn a_digest_that_takes_a_place_over_does_not_inherit_its_weight() {
         let (all, other) = (weights(), 7 + (1 << 40));
         all.add(7, 30 * MS);
         assert!(!all.is_heavy(other));

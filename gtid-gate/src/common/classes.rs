@@ -94,11 +94,11 @@ pub struct ClassTable {
 pub struct Classes {
     pub list: Vec<Class>,
     pub tables: Vec<ClassTable>,
-    shapes: HashMap<u64, u8>,
+    digests: HashMap<u64, u8>,
 }
 
 impl Classes {
-    /// `reports: satellites=satellite-3,satellite-4 users=bi tables=shop.orders shapes=5f3a09c2d1e4b7a0; …`, and its mistakes.
+    /// `reports: satellites=satellite-3,satellite-4 users=bi tables=shop.orders digests=5f3a09c2d1e4b7a0; …`, and its mistakes.
     pub fn parse(text: &str) -> (Self, Vec<String>) {
         let mut reading = Reading::default();
         for item in text.split(';').map(str::trim).filter(|i| !i.is_empty()) {
@@ -129,8 +129,8 @@ impl Classes {
         Some(self.at(index as u8))
     }
 
-    pub fn of_shape(&self, shape: u64) -> Option<ReadClass> {
-        self.shapes.get(&shape).map(|index| self.at(*index))
+    pub fn of_digest(&self, digest: u64) -> Option<ReadClass> {
+        self.digests.get(&digest).map(|index| self.at(*index))
     }
 
     pub fn of_table(&self, table: &ClassTable) -> ReadClass {
@@ -227,7 +227,7 @@ impl Reading {
             "satellites" => class.satellites = parts.iter().map(|p| (*p).to_owned()).collect(),
             "users" => parts.iter().for_each(|user| self.user(class, user)),
             "tables" => parts.iter().for_each(|table| self.table(&name, table)),
-            "shapes" => parts.iter().for_each(|shape| self.shape(&name, shape)),
+            "digests" => parts.iter().for_each(|digest| self.digest(&name, digest)),
             "otherwise" => match value {
                 "any" => class.otherwise = Otherwise::Any,
                 "error" => class.otherwise = Otherwise::Error,
@@ -240,7 +240,7 @@ impl Reading {
                 }
             },
             _ => {
-                let known = "satellites=…, users=…, tables=…, shapes=… or otherwise=…";
+                let known = "satellites=…, users=…, tables=…, digests=… or otherwise=…";
                 self.mistake(&name, format_args!("{key:?} is not {known}"));
             }
         }
@@ -277,17 +277,17 @@ impl Reading {
         });
     }
 
-    fn shape(&mut self, name: &str, text: &str) {
+    fn digest(&mut self, name: &str, text: &str) {
         let is_hex = text.len() == 16 && text.bytes().all(|b| b.is_ascii_hexdigit());
         let number = u64::from_str_radix(text, 16)
             .ok()
             .filter(|n| is_hex && *n != 0);
         let Some(number) = number else {
-            return self.mistake(name, format_args!("shape {text:?} is not 16 hex digits"));
+            return self.mistake(name, format_args!("digest {text:?} is not 16 hex digits"));
         };
         let class = self.classes.list.len() as u8;
-        if self.classes.shapes.insert(number, class).is_some() {
-            self.mistake(name, format_args!("shape {text:?} stands there twice"));
+        if self.classes.digests.insert(number, class).is_some() {
+            self.mistake(name, format_args!("digest {text:?} stands there twice"));
         }
     }
 
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn a_class_is_found_by_all_that_belongs_to_it() {
         let (classes, mistakes) = Classes::parse(
-            "reports: satellites=satellite-3,satellite-4 users=bi,etl tables=Shop.Orders shapes=5f3A09c2d1e4b7a0; \
+            "reports: satellites=satellite-3,satellite-4 users=bi,etl tables=Shop.Orders digests=5f3A09c2d1e4b7a0; \
              exports: otherwise=error satellites=satellite-3;",
         );
         assert!(mistakes.is_empty(), "{mistakes:?}");
@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(named("none"), None);
         assert!(classes.knows(&ClassName::parse("none").unwrap()));
         assert!(!classes.knows(&ClassName::parse("other").unwrap()));
-        assert_eq!(classes.of_shape(0x5f3a_09c2_d1e4_b7a0), Some(reports));
+        assert_eq!(classes.of_digest(0x5f3a_09c2_d1e4_b7a0), Some(reports));
         assert_eq!(classes.of_table(&classes.tables[0]), reports);
         assert_eq!(classes.tables[0].table, "orders");
         let (third, fourth) = (
@@ -350,11 +350,11 @@ mod tests {
                 4,
             ),
             (
-                "a: satellites=s shapes=0123456789abcdef,0123456789ABCDEF",
+                "a: satellites=s digests=0123456789abcdef,0123456789ABCDEF",
                 1,
             ),
             (
-                "a: satellites=s shapes=12,0123456789abcdeg,0000000000000000",
+                "a: satellites=s digests=12,0123456789abcdeg,0000000000000000",
                 3,
             ),
             ("a: satellites=s otherwise=master color=red", 2),
@@ -368,7 +368,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "([a-c]: |satellites=|users=|tables=|shapes=|[a-c.,; ]){0,12}") {
+        fn no_text_makes_it_panic(text in "([a-c]: |satellites=|users=|tables=|digests=|[a-c.,; ]){0,12}") {
             let (classes, _) = Classes::parse(&text);
             prop_assert!(classes.list.len() <= MOST);
         }

@@ -12,7 +12,7 @@ use super::master_leave::MasterLeave;
 use super::read_index::ReadIndex;
 use super::requirement::{Candidate, Floor, Least, Need};
 use super::table_writes::{TableNames, TableWrites};
-use crate::backend::{Position, Role, Running, Server, Servers, Shapes, Statements, Weights};
+use crate::backend::{Position, Role, Running, Server, Servers, Statements, Weights};
 use crate::common::classes::ReadClass;
 use crate::common::consistency::{Level, Policy};
 use crate::common::lock;
@@ -36,9 +36,9 @@ pub struct Request<'a> {
     pub seen: &'a History,
     /// The names in what is read; nothing if it may be any table.
     pub tables: Option<TableNames<'a>>,
-    /// The shape of the statement; 0 if it is not known.
-    pub shape: u64,
-    /// Queries of its shape take long.
+    /// The number of the statement's digest; 0 if it is not known.
+    pub digest: u64,
+    /// Queries of its digest take long.
     pub heavy: bool,
     /// The class that it belongs to.
     pub class: Option<ReadClass>,
@@ -76,7 +76,6 @@ pub struct Gate {
     pub(super) metrics: Arc<Metrics>,
     pub table_writes: Arc<TableWrites>,
     pub weights: Weights,
-    pub shapes: Shapes,
     pub statements: Statements,
     pub classes: ClassCounts,
     /// How long a session that changes to the master waits until the master shows what the session saw: that is in its binlog, so a
@@ -104,7 +103,6 @@ impl Gate {
                 config.table_stream.is_some(),
             )),
             weights: Weights::new(config.heavy_from),
-            shapes: Shapes::default(),
             statements: Statements::default(),
             classes: ClassCounts::new(config.classes.clone(), &metrics),
             patience: (config.policy.wait + config.fallback_queue).max(config.server_timeout),
@@ -384,7 +382,7 @@ impl Gate {
         });
         let chosen = need.choose(candidates)?;
         let (server, position) = live.iter().find(|(server, _)| server.id == chosen.server)?;
-        tracing::debug!(shape = read.shape, server = %server.name, price = ?chosen.price, "read admitted");
+        tracing::debug!(digest = read.digest, server = %server.name, price = ?chosen.price, "read admitted");
         let of_tables = need.of_tables.as_ref();
         if of_tables.is_some() {
             self.metrics.table_reads.inc();

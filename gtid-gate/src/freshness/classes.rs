@@ -59,13 +59,13 @@ pub(super) fn promised(policy: Policy, class: ReadClass) -> Policy {
     policy
 }
 
-/// The class that a statement belongs to by its shape, else by the first table of the list that it names.
+/// The class that a statement belongs to by its digest, else by the first table of the list that it names.
 pub fn class_of(classes: &Classes, read: TableNames<'_>) -> Option<ReadClass> {
     let by_table = || {
         let table = classes.tables.iter().find(|table| has(table, read));
         table.map(|table| classes.of_table(table))
     };
-    classes.of_shape(read.names.shape).or_else(by_table)
+    classes.of_digest(read.names.digest).or_else(by_table)
 }
 
 fn has(table: &ClassTable, read: TableNames<'_>) -> bool {
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_belongs_to_a_class_by_its_shape_and_then_by_its_tables() {
+    fn a_statement_belongs_to_a_class_by_its_digest_and_then_by_its_tables() {
         let tables = "a: satellites=s tables=shop.orders; b: satellites=s tables=shop.lines";
         let of = |sql, database| found(tables, sql, database);
         assert_eq!(of("SELECT 1 FROM orders", Some("Shop")), Some(0));
@@ -211,8 +211,8 @@ mod tests {
         assert_eq!(of("SELECT 1 FROM orders", Some("x")), None);
         assert_eq!(of("SELECT 1 FROM orders", None), None);
         assert_eq!(of("SELECT 1 FROM x.orders", Some("shop")), None);
-        let shape = understand("SELECT 5 FROM orders").names.unwrap().shape;
-        let both = format!("{tables}; c: satellites=s shapes={shape:016x}");
+        let digest = understand("SELECT 5 FROM orders").names.unwrap().digest;
+        let both = format!("{tables}; c: satellites=s digests={digest:016x}");
         assert_eq!(found(&both, "SELECT 77 FROM orders", Some("shop")), Some(2));
     }
 

@@ -12,7 +12,7 @@ use crate::ops::config::MOST;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// What a query of no known shape takes, before anything was answered.
+/// What a query of no known digest takes, before anything was answered.
 const UNKNOWN: f64 = 0.001;
 /// Replication takes about so long where nothing is known of it.
 const USUAL_DELAY: Duration = Duration::from_millis(3);
@@ -67,7 +67,7 @@ impl Gate {
     /// What it usually takes there; on another satellite, where that is not known or from long ago: nobody would ever find out
     /// that it has become quicker.
     fn answer(&self, server: &Server, read: Request<'_>, now: Instant) -> f64 {
-        let usual = match server.times.known(read.shape, now) {
+        let usual = match server.times.known(read.digest, now) {
             Some(Known {
                 time,
                 is_old: false,
@@ -84,7 +84,7 @@ impl Gate {
     fn usual(&self, read: Request<'_>, now: Instant) -> Option<Duration> {
         let satellites = self.servers.satellites();
         let times = usable(&satellites, read).filter_map(|server| {
-            let usual = server.times.known(read.shape, now)?.time;
+            let usual = server.times.known(read.digest, now)?.time;
             Some(usual.mul_f64(server.times.slowdown(0, now).min(1.0)))
         });
         times.min()
@@ -103,7 +103,7 @@ impl Gate {
     pub(super) fn on_master(&self, read: Request<'_>) -> Option<Duration> {
         let (master, now) = (&self.servers.master, Instant::now());
         let satellites = self.usual(read, now)?;
-        let usual = match master.times.known(read.shape, now) {
+        let usual = match master.times.known(read.digest, now) {
             Some(Known {
                 time,
                 is_old: false,

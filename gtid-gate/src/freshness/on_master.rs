@@ -144,7 +144,7 @@ impl Gate {
     }
 
     fn spare_if(&self, read: Request<'_>, satellites: f64) -> Option<MasterLeave> {
-        if read.shape == 0 || !read.policy.spares() {
+        if read.digest == 0 || !read.policy.spares() {
             return None;
         }
         let master = &self.servers.master;
@@ -152,7 +152,7 @@ impl Gate {
         let premium = lock(&self.read_index.spare).premium();
         let worth = is_worth_master(satellites, expected, premium);
         tracing::debug!(
-            shape = read.shape,
+            digest = read.digest,
             satellites,
             master = expected,
             premium,

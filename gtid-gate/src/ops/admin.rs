@@ -4,8 +4,6 @@
 //! - GET /ready    200 when clients can be served (listening, master reachable, not stopping); else 503 and why
 //! - GET /metrics  Prometheus text
 //! - GET /servers  JSON list: name, role, address, state (up, draining, down), incarnation, gtid_set, load, queued, heavy, open, sessions, limits, classes, lag, reads
-//! - GET /classes  JSON list of shapes of queries: shape, class, count, p50_ms, p95_ms (on satellites), reads (by server), text without values;
-//!   with the token, or from this host
 //! - GET /machine  JSON that the layout wrote: servers, nodes, caches, cores; 404 if there is none
 //! - GET /statements  JSON of the statements that took most in all, `?all`: of all that are known: see `statements`; with the token, or from this host
 //! - POST /servers                {"address":"host:port"}: a satellite more
@@ -20,7 +18,7 @@
 //! or come from this host.
 //! Must never: let anybody else change anything.
 
-use crate::backend::{Row, Server};
+use crate::backend::Server;
 use crate::clients::shared::Shared;
 use crate::freshness::FleetError;
 use crate::ops::config::MOST;
@@ -47,9 +45,6 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::task::spawn_blocking;
 
-/// `GET /classes` tells of so many shapes.
-const MOST_SHAPES: usize = 100;
-
 /// Of the largest machines 100 KiB.
 const MOST_OF_MACHINE: u64 = 1 << 20;
 
@@ -60,7 +55,6 @@ pub async fn run(listener: TcpListener, fleet: Arc<Fleet>) -> std::io::Result<()
         .route("/live", get(|| async { "live\n" }))
         .route("/ready", get(ready))
         .route("/metrics", get(metrics))
-        .route("/classes", get(classes))
         .route("/statements", get(statements))
         .route("/machine", get(machine))
         .route("/servers", get(servers).post(add))
@@ -117,17 +111,7 @@ async fn servers(State(fleet): State<Arc<Fleet>>) -> Response {
     answer(StatusCode::OK, &Value::Array(list))
 }
 
-/// Texts of queries tell what an application does.
-async fn classes(State(fleet): State<Arc<Fleet>>, caller: Caller) -> Response {
-    if let Some(refusal) = refusal_of_texts(&fleet.shared, &caller) {
-        return refusal;
-    }
-    let rows = fleet.shared.gate.shapes.rows(MOST_SHAPES);
-    let list = rows.iter().map(|row| shape(row, &fleet.shared)).collect();
-    answer(StatusCode::OK, &Value::Array(list))
-}
-
-/// `?all`: not only those that took most.
+/// Texts of statements tell what an application does. `?all`: not only those that took most.
 async fn statements(
     State(fleet): State<Arc<Fleet>>,
     RawQuery(query): RawQuery,
@@ -141,35 +125,6 @@ async fn statements(
         Some(refusal) => refusal,
         None => answer(StatusCode::OK, &list_statements(&fleet.shared, most)),
     }
-}
-
-fn shape(row: &Row, shared: &Shared) -> Value {
-    let class = row.class.checked_sub(1);
-    let class = class.and_then(|at| shared.config.classes.list.get(at));
-    let class = class.map_or(
-        match shared.gate.weights.is_heavy(row.shape) {
-            true => "heavy",
-            false => "light",
-        },
-        |class| class.name.as_str(),
-    );
-    let name = |id: usize| match shared.gate.servers.find(id) {
-        Some(server) => server.name.clone(),
-        None => "others".to_owned(),
-    };
-    let mut reads = BTreeMap::<String, u64>::new();
-    for (id, count) in &row.reads {
-        *reads.entry(name(*id)).or_default() += count;
-    }
-    json!({
-        "shape": format!("{:016x}", row.shape),
-        "class": class,
-        "count": row.count,
-        "p50_ms": row.p50,
-        "p95_ms": row.p95,
-        "reads": reads,
-        "text": row.text,
-    })
 }
 
 /// Who asks, and with what.

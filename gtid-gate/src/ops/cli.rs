@@ -13,8 +13,7 @@ pub const USAGE: &str =
        gtid-gate classify         statements on stdin, one a line: which of them satellites may answer; asks no server
        gtid-gate health           is the running gate ready?
        gtid-gate servers          the servers as the gate sees them
-       gtid-gate classes          shapes of queries: class, times on satellites, where they ran (--json: as JSON)
-       gtid-gate statements       all statements that are known: times, where they ran and why, what to change; as JSON
+       gtid-gate statements       all statements that are known: class, times, where they ran and why, what to change; as JSON
        gtid-gate add HOST:PORT    a satellite more
        gtid-gate drain NAME       nothing new for it; what is open there may end
        gtid-gate undrain NAME     as before
@@ -31,7 +30,6 @@ pub fn run(arguments: &[&str]) -> Option<ExitCode> {
     let request = match arguments {
         ["health"] => request("GET", "/ready", ""),
         ["servers"] => request("GET", "/servers", ""),
-        ["classes"] | ["classes", "--json"] => request("GET", "/classes", ""),
         ["statements"] => request("GET", "/statements?all", ""),
         ["add", address] => {
             let body = serde_json::json!({ "address": address }).to_string();
@@ -49,10 +47,7 @@ pub fn run(arguments: &[&str]) -> Option<ExitCode> {
     };
     Some(match ask(&request) {
         Ok((status, body)) if (200..300).contains(&status) => {
-            match arguments {
-                ["classes"] => print!("{}", table(&body)),
-                _ => print!("{body}"),
-            }
+            print!("{body}");
             if let Some(warning) = warning(&body) {
                 eprintln!("gtid-gate: warning: {warning}");
             }
@@ -73,47 +68,6 @@ pub fn run(arguments: &[&str]) -> Option<ExitCode> {
 fn warning(body: &str) -> Option<String> {
     let answer: serde_json::Value = serde_json::from_str(body).ok()?;
     answer["warning"].as_str().map(str::to_owned)
-}
-
-/// The shapes of `GET /classes` for people, one a line.
-fn table(body: &str) -> String {
-    let list: Vec<serde_json::Value> = serde_json::from_str(body).unwrap_or_default();
-    let text = |row: &serde_json::Value, name: &str| match &row[name] {
-        serde_json::Value::String(text) => text.clone(),
-        serde_json::Value::Number(number) => number.to_string(),
-        _ => "-".to_owned(),
-    };
-    let mut lines = vec![
-        [
-            "shape", "class", "count", "p50 ms", "p95 ms", "reads", "query",
-        ]
-        .map(str::to_owned),
-    ];
-    for row in &list {
-        let reads = row["reads"].as_object().into_iter().flatten();
-        let reads: Vec<_> = reads
-            .map(|(server, count)| format!("{server}:{count}"))
-            .collect();
-        let [shape, class, count, p50, p95, query] =
-            ["shape", "class", "count", "p50_ms", "p95_ms", "text"].map(|name| text(row, name));
-        lines.push([shape, class, count, p50, p95, reads.join(","), query]);
-    }
-    let width = |at: usize| {
-        lines
-            .iter()
-            .map(|line| line[at].len())
-            .max()
-            .unwrap_or_default()
-    };
-    let widths: Vec<usize> = (0..6).map(width).collect();
-    let shown = lines.iter().map(|line| {
-        let cells = line
-            .iter()
-            .zip(&widths)
-            .map(|(cell, width)| format!("{cell:<width$}  "));
-        cells.chain([line[6].clone() + "\n"]).collect::<String>()
-    });
-    shown.collect()
 }
 
 /// `running=N connections=N` as JSON, with `default` as a number, and `auto` as one of statements; nothing if it is anything else.
@@ -202,14 +156,6 @@ mod tests {
     fn a_name_can_not_leave_its_place_in_the_path() {
         assert_eq!(escaped("a/../b?x"), "a%2F..%2Fb%3Fx");
         assert_eq!(escaped("satellite-1:3306"), "satellite-1:3306");
-    }
-
-    #[test]
-    fn shapes_stand_in_columns() {
-        let body = r#"[{"shape":"00aa","class":"heavy","count":12,"p50_ms":1.5,"p95_ms":null,"reads":{"s1":10,"s2":2},"text":"SELECT ?"}]"#;
-        let expected = "shape  class  count  p50 ms  p95 ms  reads       query\n00aa   heavy  12     1.5     -       s1:10,s2:2  SELECT ?\n";
-        assert_eq!(table(body), expected);
-        assert_eq!(table("no JSON").lines().count(), 1);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::parts::Session;
 use super::relay::{Answer, OnRefusal, RelayError, relay};
 use super::state::Tx;
 use super::work::{SendError, Work, send};
-use crate::backend::{Backend, Role, Seen, Server, bounded, set_charset};
+use crate::backend::{Backend, Role, bounded, set_charset};
 use crate::clients::registry::FIRST_ID;
 use crate::freshness::Told;
 use crate::protocol::capability::SESSION_TRACK;
@@ -73,22 +73,22 @@ impl Session {
         Ok(answer)
     }
 
-    /// The query's shape; 0 for what is no query.
-    pub(super) fn query_shape(&self, work: &Work) -> u64 {
+    /// The number of the query's digest; 0 for what is no query.
+    pub(super) fn query_digest(&self, work: &Work) -> u64 {
         let names = self
             .names
             .as_ref()
             .filter(|_| work.shape() == Shape::Results);
-        names.map_or(0, |n| n.shape)
+        names.map_or(0, |n| n.digest)
     }
 
     pub(super) fn is_heavy(&self, work: &Work) -> bool {
-        self.shared.gate.weights.is_heavy(self.query_shape(work))
+        self.shared.gate.weights.is_heavy(self.query_digest(work))
     }
 
     /// What a query took its server: what decides where the next ones run.
     fn observe(&mut self, backend: &Backend, work: &Work, answer: &Answer) {
-        let (shape, took) = (self.query_shape(work), answer.took);
+        let (digest, took) = (self.query_digest(work), answer.took);
         let expected = self.expected.take();
         let server = &backend.server;
         if Self::is_master(server) {
@@ -97,35 +97,20 @@ impl Session {
         if answer.error.is_some() || work.shape() != Shape::Results {
             return;
         }
-        if server.found.read_ended(shape, took) {
+        if server.found.read_ended(digest, took) {
             self.shared.gate.look(server);
         }
-        if shape != 0 {
+        if digest != 0 {
             if !Self::is_master(server) {
-                self.shared.gate.weights.add(shape, took);
+                self.shared.gate.weights.add(digest, took);
             }
-            self.remember_shape(server, took);
             if let Some(expected) = expected {
                 self.compare(expected, took);
             }
         }
         server
             .times
-            .add(shape, took, server.load() + server.heaviness());
-    }
-
-    fn remember_shape(&self, server: &Server, took: Duration) {
-        let Some(names) = &self.names else { return };
-        self.shared.gate.shapes.add(&Seen {
-            shape: names.shape,
-            text: &names.text,
-            server: server.id,
-            took: (!Self::is_master(server)).then_some(took),
-            class: self
-                .promise
-                .admitted
-                .map_or(0, |c| usize::from(c.index) + 1),
-        });
+            .add(digest, took, server.load() + server.heaviness());
     }
 
     fn observe_master(&self, took: Duration, answer: &Answer) {

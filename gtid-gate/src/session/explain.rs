@@ -154,7 +154,7 @@ impl Session {
             policy: self.promise.policy,
             seen: &self.state.seen,
             tables: self.tables(self.names.as_deref(), work, opening),
-            shape: self.query_shape(work),
+            digest: self.query_digest(work),
             heavy: self.is_heavy(work),
             class,
             excluded: &[],

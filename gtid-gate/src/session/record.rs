@@ -30,6 +30,8 @@ impl Session {
             digest: &digest,
             server: ran.as_ref().map(|(server, _)| server.id),
             why,
+            is_read: self.trace.is_read,
+            class: self.promise.admitted.map(|class| class.index),
             failed,
             waited: self.trace.waited,
             took,

@@ -77,9 +77,10 @@ fn read(sql: &str, lexed: &Lexed) -> Understood {
     let Known {
         digest,
         facts: known,
-    } = remembered(&normal, || Known {
-        digest: digest(&tokens),
-        facts: values_decide_nothing(&tokens).then(|| facts(&tokens, &normal)),
+    } = remembered(&normal, || {
+        let digest = digest(&tokens);
+        let facts = values_decide_nothing(&tokens).then(|| facts(&tokens, digest.number));
+        Known { digest, facts }
     });
     let Facts {
         mut class,
@@ -88,7 +89,7 @@ fn read(sql: &str, lexed: &Lexed) -> Understood {
         ties,
         changes_only,
         names,
-    } = known.unwrap_or_else(|| facts(&tokens, &normal));
+    } = known.unwrap_or_else(|| facts(&tokens, digest.number));
     if normal.capacity() <= LONGEST_KEPT {
         NORMAL.set(normal);
     }

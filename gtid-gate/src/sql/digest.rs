@@ -16,18 +16,22 @@ use std::sync::Arc;
 
 /// A digest's text has at most so many bytes, and `CUT`.
 pub const LONGEST: usize = 1024;
+/// Its number is that of so much text: long ones differ at their ends.
+const LONGEST_NUMBERED: usize = 16 << 10;
+/// What a thread keeps room for.
+const LONGEST_KEPT: usize = 2 * LONGEST;
 /// Ends a text that is cut.
 pub const CUT: &str = " ...";
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Digest {
-    /// The same on every gate and after every restart.
+    /// The same on every gate and after every restart: settings name digests by it. Never 0.
     pub number: u64,
     pub text: Arc<str>,
 }
 
 thread_local! {
-    static TEXT: RefCell<String> = RefCell::new(String::with_capacity(2 * LONGEST));
+    static TEXT: RefCell<String> = RefCell::new(String::with_capacity(LONGEST_KEPT));
 }
 
 /// Of a statement that was read with certainty.
@@ -36,7 +40,9 @@ pub fn digest(tokens: &Tokens) -> Arc<Digest> {
         text.clear();
         let mut writer = Writer::new(tokens, text);
         writer.run();
-        of_text(text)
+        let digest = of_text(text);
+        text.shrink_to(LONGEST_KEPT);
+        digest
     })
 }
 
@@ -68,10 +74,20 @@ fn first_word(text: &str) -> &str {
 
 fn of_text(text: &str) -> Arc<Digest> {
     let print = fingerprint(&[text.as_bytes()]);
+    let number = u64::from_be_bytes(print.first_chunk().copied().unwrap_or_default());
     Arc::new(Digest {
-        number: u64::from_be_bytes(print.first_chunk().copied().unwrap_or_default()),
-        text: text.into(),
+        number: number.max(1),
+        text: shown(text).into(),
     })
+}
+
+/// As much as people are shown.
+fn shown(text: &str) -> String {
+    if text.len() <= LONGEST || text.ends_with(CUT) && text.len() <= LONGEST + CUT.len() {
+        return text.to_owned();
+    }
+    let end = (0..=LONGEST).rev().find(|end| text.is_char_boundary(*end));
+    format!("{}{CUT}", &text[..end.unwrap_or_default()])
 }
 
 /// What was written last, as far as blanks depend on it.
@@ -106,16 +122,8 @@ impl<'a> Writer<'a> {
 
     fn run(&mut self) {
         let mut at = 0;
-        while at < self.tokens.list.len() && self.text.len() <= LONGEST {
+        while at < self.tokens.list.len() && self.text.len() <= LONGEST_NUMBERED {
             at = self.step(at);
-        }
-        if self.text.len() > LONGEST {
-            let ends = (0..=LONGEST).rev();
-            let end = ends
-                .into_iter()
-                .find(|end| self.text.is_char_boundary(*end));
-            self.text.truncate(end.unwrap_or_default());
-            self.text.push_str(CUT);
         }
     }
 

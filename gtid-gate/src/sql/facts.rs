@@ -9,11 +9,7 @@ use super::ties::{self, Ties};
 use super::tokens::{Lower, Tokens};
 use super::verb::{Verb, verb};
 use super::{select, statement};
-use crate::protocol::auth::fingerprint;
 use std::sync::Arc;
-
-/// Of a query's text, what people are shown of it.
-const LONGEST_READABLE: usize = 160;
 
 #[derive(Clone)]
 pub struct Facts {
@@ -28,15 +24,15 @@ pub struct Facts {
     pub names: Option<Arc<Names>>,
 }
 
-/// `normal`: the same tokens in their normal form.
-pub fn facts(tokens: &Tokens, normal: &str) -> Facts {
+/// `digest`: its number.
+pub fn facts(tokens: &Tokens, digest: u64) -> Facts {
     let class = statement::classify(tokens);
     let reasons = match class {
         Class::Write(_) | Class::Pin(_) => select::screen(tokens).reasons,
         _ => Reasons::NONE,
     };
     let names = match class {
-        Class::Read if statement::is_query(tokens) => read_names(tokens, normal),
+        Class::Read if statement::is_query(tokens) => read_names(tokens, digest),
         _ => None,
     };
     Facts {
@@ -61,10 +57,8 @@ pub fn values_decide_nothing(tokens: &Tokens) -> bool {
     of_data && tokens.split_statements().len() < 2
 }
 
-fn read_names(tokens: &Tokens, normal: &str) -> Option<Arc<Names>> {
+fn read_names(tokens: &Tokens, digest: u64) -> Option<Arc<Names>> {
     let names = names::names(tokens)?;
-    let shape = number(normal.trim_end_matches([';', ' ']));
-    let text = readable(tokens);
     // without FROM it reads no table, whatever its names
     let list = match select::names_tables(tokens) {
         true => names.list,
@@ -72,26 +66,9 @@ fn read_names(tokens: &Tokens, normal: &str) -> Option<Arc<Names>> {
     };
     Some(Arc::new(Names {
         list,
-        shape,
-        text,
+        digest,
         ..names
     }))
-}
-
-/// What stands in double quotes may be a string or a name.
-fn readable(tokens: &Tokens) -> Box<str> {
-    let beginning = tokens.list.len().min(LONGEST_READABLE);
-    let list = &tokens.list[..beginning];
-    let text = Tokens { list, ..*tokens }.without_values();
-    let shown = text.chars().filter(|c| !c.is_control());
-    shown.take(LONGEST_READABLE).collect::<String>().into()
-}
-
-/// The same on every gate and after every restart: settings name shapes by it.
-fn number(shape: &str) -> u64 {
-    let digest = fingerprint(&[shape.as_bytes()]);
-    let first = digest.first_chunk().copied().unwrap_or_default();
-    u64::from_be_bytes(first).max(1)
 }
 
 #[cfg(test)]

@@ -34,10 +34,8 @@ pub struct Name {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Names {
     pub list: Vec<Name>,
-    /// What the query is, whatever its values; 0 for what is no query.
-    pub shape: u64,
-    /// The same to be read by people: its beginning, with a question mark for each value.
-    pub text: Box<str>,
+    /// The number of the query's digest; 0 for what is no query.
+    pub digest: u64,
     /// All of them are in ASCII, where servers agree on what is upper and lower case.
     pub ascii: bool,
 }
@@ -52,7 +50,7 @@ impl Names {
     pub fn bytes(&self) -> usize {
         let name =
             |n: &Name| size_of::<Name>() + n.table.len() + n.schema.as_ref().map_or(0, |s| s.len());
-        self.list.iter().map(name).sum::<usize>() + self.text.len()
+        self.list.iter().map(name).sum()
     }
 }
 
@@ -69,8 +67,7 @@ pub fn names(tokens: &Tokens) -> Option<Names> {
     let ascii = found.iter().all(ascii);
     Some(Names {
         list: found.into_iter().collect(),
-        shape: 0,
-        text: Box::default(),
+        digest: 0,
         ascii,
     })
 }

@@ -214,7 +214,12 @@ impl<'a> Tokens<'a> {
 
     /// The statement again without comments.
     pub fn plain_text(&self) -> String {
-        self.rebuild(|tokens, at| tokens.text(at))
+        let mut plain = String::with_capacity(self.span().len());
+        for (at, token) in self.list.iter().enumerate() {
+            plain.push_str(if token.adjacent || at == 0 { "" } else { " " });
+            plain.push_str(self.text(at));
+        }
+        plain
     }
 
     /// The normal form, written behind `text`: what a statement is, whatever its values. Names in quotes have backticks.
@@ -230,23 +235,6 @@ impl<'a> Tokens<'a> {
                 _ => text.push_str(self.text(at)),
             }
         }
-    }
-
-    /// The same for people: what may be a value is a question mark.
-    pub fn without_values(&self) -> String {
-        self.rebuild(|tokens, at| match tokens.kind(at) {
-            Some(Kind::Number | Kind::SingleQuoted | Kind::DoubleQuoted) => "?",
-            _ => tokens.text(at),
-        })
-    }
-
-    fn rebuild<'b>(&'b self, text: impl Fn(&'b Self, usize) -> &'b str) -> String {
-        let mut plain = String::with_capacity(self.span().len());
-        for (at, token) in self.list.iter().enumerate() {
-            plain.push_str(if token.adjacent || at == 0 { "" } else { " " });
-            plain.push_str(text(self, at));
-        }
-        plain
     }
 }
 

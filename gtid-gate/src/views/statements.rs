@@ -1,6 +1,6 @@
 //! The statements that the gate has run, as JSON and as rows:
 //! - `known`, `most`: how many digests are known, and how many can be
-//! - `statements`: of each `digest` (16 hex digits), `text` without values, `count`, `errors`, `total_ms`, `p50_ms`, `p99_ms`, `max_ms`,
+//! - `statements`: of each `digest` (16 hex digits), `text` without values, `class` (of reads: by configuration, else `light` or `heavy`), `count`, `errors`, `total_ms`, `p50_ms`, `p99_ms`, `max_ms`,
 //!   `waited_ms` (until a server was chosen that is fresh enough), `servers` by name (`gate`: no server), and `why`: each `reason` with its
 //!   `count`, whether it is one of the master's (`on_master`), and what to change (`advice`, empty where there is nothing)
 
@@ -20,6 +20,7 @@ pub const MOST: usize = 100;
 pub const STATEMENTS: &[Column] = &[
     Column::text("Digest"),
     Column::text("Digest_text"),
+    Column::text("Class"),
     Column::count("Count"),
     Column::count("Errors"),
     Column::real("Total_ms"),
@@ -33,9 +34,10 @@ pub const STATEMENTS: &[Column] = &[
 ];
 
 /// Where the description has what the first columns show.
-const FOUND_AT: [&str; 9] = [
+const FOUND_AT: [&str; 10] = [
     "/digest",
     "/text",
+    "/class",
     "/count",
     "/errors",
     "/total_ms",
@@ -100,6 +102,7 @@ fn statement(row: &StatementRow, shared: &Shared) -> Value {
     json!({
         "digest": format!("{:016x}", row.digest),
         "text": &*row.text,
+        "class": class(row, shared),
         "count": row.count,
         "errors": row.errors,
         "total_ms": millis(row.total),
@@ -110,6 +113,19 @@ fn statement(row: &StatementRow, shared: &Shared) -> Value {
         "servers": servers,
         "why": row.why.iter().map(reason).collect::<Vec<_>>(),
     })
+}
+
+/// Nothing of what is no read.
+fn class<'a>(row: &StatementRow, shared: &'a Shared) -> Option<&'a str> {
+    let by_settings = row
+        .class
+        .and_then(|at| shared.config.classes.list.get(usize::from(at)));
+    let by_time = || match shared.gate.weights.is_heavy(row.digest) {
+        true => "heavy",
+        false => "light",
+    };
+    row.is_read
+        .then(|| by_settings.map_or_else(by_time, |class| &class.name))
 }
 
 fn reason((why, count): &(Why, u64)) -> Value {
@@ -142,6 +158,8 @@ mod tests {
                 digest: &digest,
                 server,
                 why: Why::Statement("locking read"),
+                is_read: true,
+                class: None,
                 failed: false,
                 waited: Duration::ZERO,
                 took: Duration::from_micros(1500),
@@ -171,6 +189,8 @@ mod tests {
                 digest: &understand(sql).digest,
                 server,
                 why,
+                is_read: server.is_some(),
+                class: None,
                 failed: false,
                 waited: Duration::ZERO,
                 took: Duration::from_millis(if server.is_some() { 2 } else { 1 }),
@@ -187,6 +207,10 @@ mod tests {
         let ran_on = format!("{master}: 1, {satellite}: 2");
         assert_eq!((at(0, "Count"), at(0, "Total_ms")), (3.into(), 6.0.into()));
         assert_eq!(at(0, "Ran_on"), ran_on.into());
+        assert_eq!(
+            (at(0, "Class"), at(1, "Class")),
+            ("light".into(), Cell::Null)
+        );
         assert_eq!(at(0, "Reasons"), "fresh: 2, autocommit is off: 1".into());
         assert_eq!(at(0, "Advice"), Why::AutocommitOff.advice().into());
         assert_eq!(

@@ -39,7 +39,7 @@ impl Fixture {
             },
             seen: &self.seen,
             tables: None,
-            shape: 0,
+            digest: 0,
             heavy: false,
             class: None,
             excluded: &[],
@@ -172,12 +172,12 @@ async fn a_master_that_was_slow_once_is_tried_again() {
     gate.has_time_to_spare();
     let mut read = fixture.read(Level::Eventual, AfterWait::Master);
     read.policy.master_reads = MasterReads::Spare;
-    read.shape = 7;
-    satellite.times.add(read.shape, MS, 1);
+    read.digest = 7;
+    satellite.times.add(read.digest, MS, 1);
     let after = |wait| gate.spare(read, wait).is_some();
-    gate.servers.master.times.add(read.shape, 30 * MS, 1);
+    gate.servers.master.times.add(read.digest, 30 * MS, 1);
     assert!(!after(10 * MS));
-    gate.servers.master.times.age(read.shape, 4000 * MS);
+    gate.servers.master.times.age(read.digest, 4000 * MS);
     assert!(after(10 * MS));
     assert!(!after(MS / 2), "not for curiosity alone");
 }

@@ -246,8 +246,8 @@ async fn of_a_master_that_answers_sooner_and_is_lost_a_client_has_an_error_or_th
         ("GATE_CONSISTENCY", "eventual"),
         ("GATE_MASTER_READS", "spare"),
     ]);
-    let shape = understand("SELECT a FROM t").names.unwrap().shape;
-    let sooner = || busy_satellite(&shared, shape);
+    let digest = understand("SELECT a FROM t").names.unwrap().digest;
+    let sooner = || busy_satellite(&shared, digest);
     // As long as it has said nothing.
     let moves = 4 + READ.len() + 5;
     goes_to_the_other(&shared, moves, sooner, |session, first, second| {
@@ -258,12 +258,12 @@ async fn of_a_master_that_answers_sooner_and_is_lost_a_client_has_an_error_or_th
     .await;
 }
 
-/// The master answers this shape sooner, and has time to spare.
-fn busy_satellite(shared: &Shared, shape: u64) {
+/// The master answers this digest sooner, and has time to spare.
+fn busy_satellite(shared: &Shared, digest: u64) {
     let (slow, quick) = (Duration::from_millis(50), Duration::from_micros(200));
     let servers = &shared.gate.servers;
-    (0..50).for_each(|_| servers.satellites()[0].times.add(shape, slow, 1));
-    (0..50).for_each(|_| servers.master.times.add(shape, quick, 1));
+    (0..50).for_each(|_| servers.satellites()[0].times.add(digest, slow, 1));
+    (0..50).for_each(|_| servers.master.times.add(digest, quick, 1));
     publish(&servers.master);
     shared.gate.has_time_to_spare();
 }

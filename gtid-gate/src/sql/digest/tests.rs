@@ -98,6 +98,14 @@ fn a_huge_text_has_a_bounded_digest_and_any_number_of_rows_has_the_same() {
         "{}",
         text.len()
     );
+    let number = |sql: &str| understand(sql).digest.number;
+    let other = columns.replace("FROM t", "FROM u");
+    assert_eq!(of(&columns), of(&other));
+    assert_ne!(
+        number(&columns),
+        number(&other),
+        "they differ at their ends"
+    );
     let rows = |count: usize| {
         format!(
             "INSERT INTO t VALUES {}(1, uuid())",
