@@ -110,8 +110,9 @@ func (r *reader) look(register int, level Level) {
 func (r *reader) single(v View, hint string, register int, prepared bool) {
 	q := r.layout.pick(register, r.random).after(hint)
 	v.About = []string{q.about}
+	began := r.registry.now()
 	if err := r.prepare(q, prepared); err != nil {
-		r.failed(Failure{Step: stepRead, Since: r.registry.now()}, err)
+		r.failed(Failure{Step: stepRead, Since: began}, err)
 		return
 	}
 	v.Kind, v.Arrived = "autocommit, "+protocol(prepared), r.registry.now()

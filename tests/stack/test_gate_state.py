@@ -296,3 +296,9 @@ def test_a_kill_in_a_text_of_other_letters_runs_nothing_else_than_the_text(stack
         while cursor.nextset():
             pass
     assert ask(cursor, "SELECT COUNT(*) FROM t") == [(2,)]
+
+
+def test_questions_of_the_gates_own_have_answers_whatever_the_session_limits(opened):
+    cursor = opened()
+    ask(cursor, "SET sql_select_limit = 0", "SET @c = 'latin1'", "SET character_set_client = @c, collation_connection = 'latin1_bin'")
+    assert ask(cursor, "SELECT COLLATION('a') FROM t LIMIT 1") == [("latin1_bin",)]

@@ -371,7 +371,9 @@ impl Backend {
 
     /// The server reads names in the session's character set.
     async fn use_database_in_utf8(&mut self, name: &str) -> Result<(), BackendError> {
-        let answer = self.query("SELECT @@SESSION.character_set_client").await?;
+        let answer = self
+            .query("SELECT @@SESSION.character_set_client LIMIT 1")
+            .await?;
         let charset = answer.text(0, 0).unwrap_or("utf8mb4").to_owned();
         self.query("SET character_set_client = utf8mb4").await?;
         let used = self.use_database(name).await;

@@ -6,6 +6,7 @@ use super::diagnostics::Unknown;
 use super::exchange::{Failed, at};
 use super::fault::Fault;
 use super::parts::Session;
+use super::settle::INSERT_ID;
 use super::state::Tx;
 use super::work::Work;
 use crate::backend::Backend;
@@ -71,7 +72,7 @@ impl Session {
         if self.ties.looks_back() || !Self::is_master(&backend.server) {
             return Err(gone());
         }
-        let answer = backend.query("SELECT LAST_INSERT_ID()").await;
+        let answer = backend.query(INSERT_ID).await;
         self.state.diagnostics.asked(at(backend));
         match answer.map_err(not_sent)?.text(0, 0) {
             None | Some("0") => Err(gone()),

@@ -16,8 +16,11 @@ use crate::protocol::session_track::{Report, Shown};
 use crate::protocol::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS};
 use crate::sql::SetItem;
 
-const CHARSETS: &str = "SELECT @@SESSION.character_set_client, @@SESSION.character_set_results, @@SESSION.collation_connection";
-const REPORTED: &str = "SELECT @@SESSION.session_track_system_variables";
+// Without LIMIT these have no row where the session has set sql_select_limit to 0.
+const CHARSETS: &str = "SELECT @@SESSION.character_set_client, @@SESSION.character_set_results, @@SESSION.collation_connection LIMIT 1";
+const REPORTED: &str = "SELECT @@SESSION.session_track_system_variables LIMIT 1";
+const SCHEMA: &str = "SELECT DATABASE() LIMIT 1";
+pub(super) const INSERT_ID: &str = "SELECT LAST_INSERT_ID() LIMIT 1";
 const ALL: &str = "*";
 const TRACKERS: &str = "session_track_";
 const UNREPORTED: &str = "the session has switched reports off that the gate needs";
@@ -66,7 +69,9 @@ impl Session {
             self.ask_charsets().await?;
         }
         for name in std::mem::take(&mut self.state.open.choices) {
-            let value = self.ask_master(&format!("SELECT @multimed_{name}")).await?;
+            let value = self
+                .ask_master(&format!("SELECT @multimed_{name} LIMIT 1"))
+                .await?;
             self.reported().choice(name, value.text(0, 0));
         }
         self.master_has_all();
@@ -168,7 +173,7 @@ impl Session {
     }
 
     pub(super) async fn ask_schema(&mut self) -> Result<(), Fault> {
-        let answer = self.ask_master("SELECT DATABASE()").await?;
+        let answer = self.ask_master(SCHEMA).await?;
         self.state.database = answer.text(0, 0).map(str::to_owned);
         Ok(())
     }

@@ -8,6 +8,7 @@
 use super::fault::Fault;
 use super::parts::Session;
 use super::seek::Seeker;
+use super::settle::INSERT_ID;
 use super::state::Tx;
 use super::turns::take_turn;
 use crate::backend::bounded;
@@ -76,7 +77,7 @@ impl Session {
         }
         if std::mem::take(&mut self.state.inserted) {
             let within = self.shared.config.server_timeout;
-            let asked = bounded(within, master.query("SELECT LAST_INSERT_ID()")).await;
+            let asked = bounded(within, master.query(INSERT_ID)).await;
             let id = asked.ok().and_then(|a| a.text(0, 0).map(str::to_owned));
             // Without an answer the connection is of no use to anybody, and nobody knows the id.
             let Some(id) = id else {
