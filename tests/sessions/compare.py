@@ -11,7 +11,7 @@ import re
 PLAN_FLAGS = 0x10 | 0x20 | 0x800
 TRACKERS_FOLLOW = 0x4000
 STATEMENT_HANDLER = re.compile(rb"handler \(\d+\)")
-CLIENT_HOST = re.compile(rb"@'[0-9.]+'")
+CLIENT_HOST = re.compile(rb"@'([0-9.]+|localhost)'")
 MOMENT = re.compile(rb"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
 
 

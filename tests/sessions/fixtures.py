@@ -110,9 +110,6 @@ def programs(names):
         f"CREATE TRIGGER tl_locks BEFORE INSERT ON tl FOR EACH ROW SET @w = GET_LOCK('{names.lock}', 0)",
         function("p()", "NO SQL RETURN @p"),
         function("dropsrole()", "NO SQL BEGIN SET ROLE NONE; RETURN 1; END"),
-        function("settrack()", "NO SQL BEGIN SET session_track_state_change = ON; RETURN 1; END"),
-        function("untrack()", "NO SQL BEGIN SET session_track_system_variables = ''; RETURN 1; END"),
-        function("setautocommit()", "NO SQL BEGIN SET SESSION transaction_read_only = 1; RETURN 1; END"),
         function("gd()", "NO SQL BEGIN DECLARE n INT; GET DIAGNOSTICS n = NUMBER; RETURN n; END"),
         function("plus(n INT)", "DETERMINISTIC NO SQL RETURN n + 1"),
         function("lid()", "NO SQL RETURN LAST_INSERT_ID()"),
@@ -145,7 +142,6 @@ def programs(names):
         "CREATE PROCEDURE plock() SELECT gl()",
         "CREATE PROCEDURE pac() SET autocommit = 0",
         "CREATE PROCEDURE prole() SET ROLE NONE",
-        "CREATE PROCEDURE ptrack() SET session_track_schema = OFF, session_track_system_variables = 'sql_mode'",
         "CREATE PROCEDURE pprep() BEGIN PREPARE sp FROM 'SELECT id FROM t ORDER BY id'; END",
         "CREATE PROCEDURE pkill(n BIGINT) KILL n",
     ]  # fmt: skip

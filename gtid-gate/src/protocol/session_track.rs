@@ -189,15 +189,22 @@ pub fn read(
         while !entries.is_empty() {
             let (code, data) = (entries.u8()?, entries.lenenc_bytes()?);
             let passes = entry(Kind::of(code), data, &mut report, wanted, shown)?;
-            if passes && wanted.is_some() {
+            if let Some(wanted) = wanted.filter(|_| passes) {
                 kept.push(code);
-                wire::put_lenenc_bytes(&mut kept, data);
+                let whole = Kind::of(code) != Kind::Transaction || wanted.transactions;
+                match whole {
+                    true => wire::put_lenenc_bytes(&mut kept, data),
+                    false => wire::put_lenenc_bytes(&mut kept, &without_writes(data)),
+                }
             }
         }
     }
     let newer = kept.split_off(owed.len());
     kept = without(&kept, &newer)?;
     kept.extend(newer);
+    if !owed.is_empty() {
+        kept = sorted(&kept)?;
+    }
     if ends && report.transaction.is_none() {
         kept.push(5);
         wire::put_lenenc_bytes(&mut kept, &[&[8], NO_TRANSACTION].concat());
@@ -222,6 +229,14 @@ pub fn read(
     }))
 }
 
+/// What a client is owed after one more answer.
+pub fn owe(owed: &mut Vec<u8>, newer: &[u8]) {
+    if let Ok(mut left) = without(owed, newer) {
+        left.extend_from_slice(newer);
+        *owed = left;
+    }
+}
+
 /// The entries of which there is no newer one.
 fn without(older: &[u8], newer: &[u8]) -> Result<Vec<u8>, PacketError> {
     let newer: Vec<_> = entries(newer)?.into_iter().map(|e| key(&e)).collect();
@@ -243,6 +258,29 @@ fn entries(mut bytes: &[u8]) -> Result<Vec<(u8, &[u8])>, PacketError> {
         bytes = reader.rest();
     }
     Ok(found)
+}
+
+/// `TRX_STATE` with its length, as a client without `session_track_transaction_info` is told it: how it was when the transaction began
+/// (measured), which has read at most.
+fn without_writes(state: &[u8]) -> Vec<u8> {
+    const READS: usize = 4;
+    let written = |(at, letter): (usize, &u8)| if at < READS { *letter } else { b'_' };
+    state.iter().enumerate().map(written).collect()
+}
+
+/// In MySQL's order: variables by their names come first, and what is set for the next transaction last.
+fn sorted(bytes: &[u8]) -> Result<Vec<u8>, PacketError> {
+    let mut all = entries(bytes)?;
+    all.sort_by_key(|entry| match Kind::of(entry.0) {
+        Kind::Characteristics => (u8::MAX, &[][..]),
+        _ => key(entry),
+    });
+    let mut sorted = Vec::with_capacity(bytes.len());
+    for (code, data) in all {
+        sorted.push(code);
+        wire::put_lenenc_bytes(&mut sorted, data);
+    }
+    Ok(sorted)
 }
 
 /// What an entry is about: its kind, and of a variable the name.

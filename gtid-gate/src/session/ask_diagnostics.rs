@@ -2,14 +2,14 @@
 //!
 //! Must never: let a server answer that does not know.
 
-use super::diagnostics::Unknown;
+use super::diagnostics::{PING, Unknown};
 use super::exchange::{Failed, at};
 use super::fault::Fault;
 use super::parts::Session;
 use super::settle::INSERT_ID;
 use super::state::Tx;
 use super::work::Work;
-use crate::backend::Backend;
+use crate::backend::{Backend, COM_PING};
 use crate::protocol::error::{BackendError, SqlError};
 use crate::session::relay::RelayError;
 
@@ -35,7 +35,9 @@ impl Session {
         let unprepared = matches!(work, Work::Execute(e) if !e.is_prepared(backend));
         let mut say = match said {
             // To prepare it here would overwrite the answer.
-            Ok(say) if say.is_empty() && unprepared && ties.about_last => Err(Unknown),
+            Ok(say) if unprepared && ties.about_last && say.iter().all(|s| s == PING) => {
+                Err(Unknown)
+            }
             other => other,
         }
         .map_err(|Unknown| self.cannot_know(backend))?;
@@ -48,9 +50,13 @@ impl Session {
             prepared.map_err(not_sent)?;
         }
         for sql in say.drain(..) {
+            let said = match sql.as_str() {
+                PING => backend.simple_command(&[COM_PING]).await,
+                sql => backend.query(sql).await.map(drop),
+            };
             // SIGNAL fails, as it should.
-            match backend.query(&sql).await {
-                Ok(_) | Err(BackendError::Sql(_)) => {}
+            match said {
+                Ok(()) | Err(BackendError::Sql(_)) => {}
                 Err(error) => return Err(not_sent(error)),
             }
         }

@@ -12,11 +12,11 @@ use super::statement::Known;
 use super::trace::Trace;
 use super::user::User;
 use super::work::{Request, Work};
-use crate::backend::{COM_INIT_DB, COM_PING, COM_QUERY, COM_QUIT};
+use crate::backend::{COM_INIT_DB, COM_PING, COM_QUERY, COM_QUIT, bounded};
 use crate::clients::login::{self, LoginError, Wanted};
 use crate::freshness::Told;
 use crate::protocol::charset::Encoding;
-use crate::protocol::error::SqlError;
+use crate::protocol::error::{BackendError, SqlError};
 use crate::protocol::handshake::ChangeUser;
 use crate::protocol::response::Shape;
 use crate::protocol::session_track::Trackers;
@@ -149,6 +149,7 @@ impl Session {
     /// The flags in the answer are the server's.
     async fn ping(&mut self) -> Result<(), Fault> {
         self.settle_status().await?;
+        self.state.diagnostics.pinged();
         self.say_alive().await
     }
 
@@ -222,6 +223,12 @@ impl Session {
             // It outlives a reset.
             self.ask_schema().await?;
         }
+        // In the sandbox of an expired password it is refused.
+        if let (Some(_), Some(master)) = (self.state.pinned, &mut self.connections.master)
+            && let Err(BackendError::Sql(refused)) = bounded(within, master.reset()).await
+        {
+            return Err(refused.into());
+        }
         let life = self.shared.registry.new_life();
         self.connections.reset(life, within).await;
         self.state.reset();
@@ -261,11 +268,14 @@ impl Session {
         self.leave = None;
         self.trace = Trace::default();
         let seen = std::mem::take(&mut self.state.seen);
+        let mut diagnostics = std::mem::take(&mut self.state.diagnostics);
+        diagnostics.begin_anew();
         self.state = State::new(
             account.database.take(),
             Encoding::of_collation(account.charset),
         );
         self.state.seen = seen;
+        self.state.diagnostics = diagnostics;
         self.trackers = Trackers::default();
         self.state.pinned = account.pinned();
         self.state.sticky = self.state.pinned;

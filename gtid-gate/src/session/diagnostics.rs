@@ -9,6 +9,8 @@ use crate::sql::{FoundRows, Ties};
 
 /// Leaves no warnings and a ROW_COUNT() of 0, and FOUND_ROWS() as it is (measured).
 const NOTHING: &str = "SET SESSION autocommit = @@session.autocommit";
+/// Stands for COM_PING, which leaves a ROW_COUNT() of 0 and all else as it is (measured).
+pub const PING: &str = "";
 /// FOUND_ROWS() of a new connection.
 const NO_ROWS: &str = "SELECT 1 LIMIT 0";
 /// Of MESSAGE_TEXT in SIGNAL, in characters.
@@ -41,6 +43,8 @@ pub struct Diagnostics {
     last: Option<At>,
     /// The statement before was answered by the gate.
     own: Option<Own>,
+    /// Since then the client has sent COM_PING.
+    pinged: bool,
     found: Found,
 }
 
@@ -49,6 +53,7 @@ impl Default for Diagnostics {
         Self {
             last: None,
             own: Some(Own::Ok),
+            pinged: false,
             found: Found::None,
         }
     }
@@ -62,7 +67,7 @@ impl Diagnostics {
     /// A server has run a statement.
     pub fn ran(&mut self, at: At, found: FoundRows) {
         self.last = Some(at);
-        self.own = None;
+        (self.own, self.pinged) = (None, false);
         self.found = match found {
             FoundRows::Sets => Found::At(at),
             FoundRows::Keeps => self.found,
@@ -71,13 +76,29 @@ impl Diagnostics {
         };
     }
 
+    /// After COM_RESET_CONNECTION, or another login. MySQL keeps FOUND_ROWS() (measured), which no connection of the session may know then.
+    pub fn begin_anew(&mut self) {
+        let found = match self.found {
+            Found::None => Found::None,
+            Found::At(_) | Found::Lost => Found::Lost,
+        };
+        *self = Self {
+            found,
+            ..Self::default()
+        };
+    }
+
     /// The gate has answered OK.
     pub fn answered(&mut self) {
-        self.own = Some(Own::Ok);
+        (self.own, self.pinged) = (Some(Own::Ok), false);
+    }
+
+    pub fn pinged(&mut self) {
+        self.pinged = true;
     }
 
     pub fn failed(&mut self, error: &SqlError) {
-        self.own = Some(Own::Error(error.clone()));
+        (self.own, self.pinged) = (Some(Own::Error(error.clone())), false);
     }
 
     /// The gate has asked something of its own there.
@@ -118,6 +139,9 @@ impl Diagnostics {
                 Some(Own::Error(error)) => say.push(signal(error)),
                 None if self.last == Some(at) => {}
                 None => return Err(Unknown),
+            }
+            if self.pinged {
+                say.push(PING.to_owned());
             }
         }
         Ok(say)

@@ -15,6 +15,7 @@ use crate::freshness::Told;
 use crate::protocol::capability::SESSION_TRACK;
 use crate::protocol::error::{BackendError, PacketError, SqlError};
 use crate::protocol::response::{Response, Shape};
+use crate::protocol::session_track::owe;
 use crate::protocol::status_rows::StatusRows;
 use crate::protocol::tls_status::OwnStatus;
 use crate::sql::FoundRows;
@@ -211,7 +212,7 @@ impl Session {
             self.state.warnings = answer.warnings;
         }
         self.state.shown = answer.shown;
-        self.state.owed.extend_from_slice(&answer.owed);
+        owe(&mut self.state.owed, &answer.owed);
         backend.left = !self.state.autocommit;
         backend.unreported = self.leaves_unreported(backend, answer);
         if Self::is_master(&backend.server) {

@@ -10,7 +10,7 @@ use super::settle::relies_on_state;
 use super::state::{Next, Tx};
 use super::statement::Known;
 use super::work::Work;
-use crate::backend::{Backend, bounded};
+use crate::backend::{Backend, COM_PING, bounded};
 use crate::common::consistency::Choice;
 use crate::freshness::Told;
 use crate::ops::config::Broken;
@@ -22,6 +22,8 @@ use crate::sql::{Class, Question, Reasons, Verb};
 /// Bytes of statements of a transaction that has read nothing, beyond which it no longer moves to another satellite.
 const MAX_OPENING: usize = 4096;
 
+/// The gate's own: completion_type, which may end the connection, is about the client's.
+const COMMIT: &str = "COMMIT AND NO CHAIN NO RELEASE";
 /// What begins a read-only transaction on its server.
 pub(super) const BEGIN_READ_ONLY: &str = "START TRANSACTION READ ONLY";
 pub(super) const BEGIN_SNAPSHOT: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
@@ -51,12 +53,28 @@ impl Session {
         let why = reasons::why(&self.state, known, &plan, self.leave.is_some());
         self.trace.planned(known, why);
         self.check_tables(known, &work)?;
+        let may_release = known.reasons == Reasons::ALL && ends_a_transaction(&work.sql());
         let outcome = self.carry_out(plan, known, work).await;
+        if may_release && outcome.is_ok() && self.was_released().await {
+            return Err(Fault::Gone);
+        }
         // A stored function may have taken a lock there, of which no server reports.
+        self.state.outlives_reset |= may_set_a_role(known);
         let calls =
             matches!(known.verb, Verb::Query | Verb::Do) && known.reasons.has(Reasons::FUNCTION);
         self.state.user_variables |= calls && self.connections.master.is_some();
         outcome
+    }
+
+    /// Whether the master has ended the connection after a text that can't be read, as COMMIT and ROLLBACK with RELEASE do.
+    async fn was_released(&mut self) -> bool {
+        let within = self.shared.config.server_timeout;
+        match &mut self.connections.master {
+            Some(master) => bounded(within, master.simple_command(&[COM_PING]))
+                .await
+                .is_err(),
+            None => false,
+        }
     }
 
     async fn carry_out(
@@ -183,7 +201,7 @@ impl Session {
         self.end_left_on_satellites().await;
         let may = |master: &Backend| master.left || master.unreported;
         if self.connections.master.as_deref().is_some_and(may) {
-            self.on_master_quietly("COMMIT").await?;
+            self.on_master_quietly(COMMIT).await?;
             if let Some(master) = &mut self.connections.master {
                 master.left = false;
             }
@@ -195,7 +213,7 @@ impl Session {
     async fn end_left_on_satellites(&mut self) {
         let within = self.shared.config.server_timeout;
         for mut backend in self.connections.satellites.take_if(|b| b.left) {
-            if bounded(within, backend.query("COMMIT")).await.is_ok() {
+            if bounded(within, backend.query(COMMIT)).await.is_ok() {
                 backend.left = false;
                 self.connections.satellites.put(backend);
             }
@@ -234,7 +252,7 @@ impl Session {
     /// COMMIT or ROLLBACK of a transaction that is not on the master.
     async fn end(&mut self, on: Option<usize>, end: End) -> Result<(), Fault> {
         if let Some(id) = on {
-            self.on_satellite_quietly(id, "COMMIT").await;
+            self.on_satellite_quietly(id, COMMIT).await;
         }
         self.state.tx = if end.chain { Tx::Pending } else { Tx::None };
         self.end_left_beside().await?;
@@ -287,11 +305,11 @@ impl Session {
         match self.state.tx {
             Tx::None if !self.state.left => return Ok(()),
             Tx::OnSatellite(id) => {
-                self.on_satellite_quietly(id, "COMMIT").await;
+                self.on_satellite_quietly(id, COMMIT).await;
                 self.end_left_beside().await?;
             }
             Tx::OnMaster | Tx::None => {
-                self.on_master_quietly("COMMIT").await?;
+                self.on_master_quietly(COMMIT).await?;
                 self.committed_on_master();
             }
             Tx::Pending | Tx::Lost => self.end_left_beside().await?,
@@ -347,4 +365,19 @@ impl Session {
         };
         Ok(answer.prepared.map(|p| p.params))
     }
+}
+
+/// A text that can't be read, or of which not all statements leave nothing behind. (A plain SET is looked at by itself, and a procedure's
+/// roles end with it, unless it runs as its invoker.)
+fn may_set_a_role(known: &Known) -> bool {
+    match known.class {
+        Class::Pin(reason) => known.reasons == Reasons::ALL || reason == "multi-statement",
+        _ => false,
+    }
+}
+
+/// Whether a text that can't be read may have COMMIT or ROLLBACK in it, which the session's settings may have end the connection.
+fn ends_a_transaction(sql: &str) -> bool {
+    let sql = sql.to_ascii_lowercase();
+    sql.contains("commit") || sql.contains("rollback")
 }

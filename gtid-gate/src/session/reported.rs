@@ -4,7 +4,7 @@
 //! told. Must never: keep access mode or isolation for satellites, where they are the gate's own; keep what means something else on
 //! another server.
 
-use super::state::{Completes, State};
+use super::state::{Completes, ONLY_ON_MASTER, State};
 use crate::common::consistency::{Choice, Level};
 use crate::net::timeouts::{Defaults, Timeouts};
 use crate::protocol::charset::Encoding;
@@ -115,7 +115,7 @@ impl Reported<'_> {
     }
 
     fn tie(&mut self) {
-        self.state.sticky = Some("a setting that only the master has");
+        self.state.sticky = Some(ONLY_ON_MASTER);
     }
 
     fn access_mode(&mut self, read_only: bool) {
@@ -191,7 +191,10 @@ impl Reported<'_> {
                 ChoiceValue::Computed => self.state.open.choices.push(name),
             },
             SetItem::Session(name) if name == "timestamp" => self.clock(Some(COMPUTED)),
-            SetItem::Other => self.tie(),
+            SetItem::Other => {
+                self.state.outlives_reset = true;
+                self.tie();
+            }
             SetItem::Session(name) if name == "session_track_system_variables" => {
                 self.state.open.reports = true;
             }

@@ -45,6 +45,7 @@ impl Session {
         if items.iter().any(about_next) && self.state.tx == Tx::None {
             self.report_next().await?;
         }
+        self.hear_what_was_before().await?;
         let unnamed = self.state.open.unnamed;
         self.sets_tracker = items.len() == 1 && items.iter().any(is_tracker);
         let answer = self.on_master(&mut work, told_by(items)).await?;
@@ -150,7 +151,16 @@ impl Session {
         Ok(())
     }
 
+    /// What the statement before has changed may come with the next OK packet only: it is not what this one changes.
+    async fn hear_what_was_before(&mut self) -> Result<(), Fault> {
+        match self.ties.looks_back() {
+            true => Ok(()),
+            false => self.settle_status().await,
+        }
+    }
+
     pub(super) async fn use_database(&mut self, name: &str, work: &mut Work) -> Result<(), Fault> {
+        self.hear_what_was_before().await?;
         let unnamed = self.state.open.unnamed;
         let answer = self.on_master(work, Told::Nothing).await?;
         if answer.error.is_none() {

@@ -12,7 +12,7 @@ use super::plan::{Outside, Plan};
 use super::state::{Open, Tx};
 use crate::backend::{Backend, Role, TextResult, bounded};
 use crate::protocol::error::SqlError;
-use crate::protocol::session_track::{Report, Shown};
+use crate::protocol::session_track::{Report, Shown, owe};
 use crate::protocol::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS};
 use crate::sql::SetItem;
 
@@ -82,7 +82,7 @@ impl Session {
         let trackers = self.tracks().then(|| self.trackers.clone());
         match master.status(trackers.as_ref(), self.state.shown).await {
             Ok((status, tracked)) => {
-                self.state.owed.extend(tracked.kept);
+                owe(&mut self.state.owed, &tracked.kept);
                 self.state.shown = self.state.shown.after(tracked.report.transaction);
                 self.heard(&mut master, tracked.report);
                 self.stands_at(&mut master, status);

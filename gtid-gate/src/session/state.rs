@@ -14,6 +14,8 @@ use crate::protocol::wire::{
 use crate::sql::{Mode, is_system_schema};
 use std::sync::Arc;
 
+pub const ONLY_ON_MASTER: &str = "a setting that only the master has";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tx {
     None,
@@ -117,6 +119,8 @@ pub struct State {
     order: u64,
     /// Why all statements must run on the master from now on.
     pub sticky: Option<&'static str>,
+    /// Something that COM_RESET_CONNECTION does not undo may have been set there: a role, a resource group.
+    pub outlives_reset: bool,
     /// Variables with values with which all statements must run on the master, and why.
     binding: Vec<(&'static str, &'static str)>,
     /// What is set for the next transaction, the master's connection has: all statements run there until it reports that the
@@ -174,6 +178,7 @@ impl State {
             settings: Vec::new(),
             order: 0,
             sticky: None,
+            outlives_reset: false,
             binding: Vec::new(),
             next_on_master: false,
             user_variables: false,
@@ -202,12 +207,17 @@ impl State {
     /// COM_RESET_CONNECTION: all but the database is as after login, and character sets are the servers' default (measured). What
     /// was read stays read.
     pub fn reset(&mut self) {
+        self.diagnostics.begin_anew();
+        // MySQL keeps roles and resource groups (measured).
+        let outlives = self.outlives_reset;
         *self = Self {
+            diagnostics: std::mem::take(&mut self.diagnostics),
+            outlives_reset: outlives,
             seen: std::mem::take(&mut self.seen),
             order: self.order,
             encoding: None,
             was_reset: true,
-            sticky: self.pinned,
+            sticky: self.pinned.or(outlives.then_some(ONLY_ON_MASTER)),
             pinned: self.pinned,
             ..Self::new(self.database.take(), Encoding::Ascii)
         };
