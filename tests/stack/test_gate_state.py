@@ -5,6 +5,7 @@ import contextlib
 import pymysql
 import pytest
 
+from support.gate import reads_on_a_satellite
 from support.stack import ADMIN
 
 NEVER = "SET @multimed_master_reads = 'never'"
@@ -33,6 +34,8 @@ def opened(stack, schema):
         for statement in ROUTINES:
             first.execute(statement)
         stack.await_satellites()
+        reader = session()
+        stack.wait_for(lambda: reads_on_a_satellite(reader, "SELECT id FROM t"), 30, "satellites read")
         yield session
 
 

@@ -8,6 +8,7 @@ import pymysql
 import pytest
 
 from support.gate import operate as gate
+from support.gate import reads_on_a_satellite
 from support.stack import ADMIN
 
 # In the names of this run's statements: the stack may have seen others.
@@ -38,8 +39,9 @@ def session(stack, table):
         yield begin
 
 
-def test_reads_on_satellites_are_one_digest_whatever_their_values(session):
+def test_reads_on_satellites_are_one_digest_whatever_their_values(stack, session):
     cursor = session()
+    stack.wait_for(lambda: reads_on_a_satellite(cursor, "SELECT 1 FROM items LIMIT 1"), 30, "satellites read")
     for value in range(5):
         cursor.execute(f"select v as tag_reads_{RUN} from items where id=%s", (f"secret{value}",))
         cursor.execute(f"SELECT v AS tag_reads_{RUN} /* a */ FROM items WHERE id = %s", (77_000_000 + value,))
