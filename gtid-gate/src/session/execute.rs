@@ -53,13 +53,15 @@ impl Session {
         let why = reasons::why(&self.state, known, &plan, self.leave.is_some());
         self.trace.planned(known, why);
         self.check_tables(known, &work)?;
-        let may_release = known.reasons == Reasons::ALL && ends_a_transaction(&work.sql());
+        let may_release =
+            known.reasons == Reasons::ALL && has_any(&work.sql(), &["commit", "rollback"]);
+        let sets_a_role = may_set_a_role(known) && has_any(&work.sql(), &["role", "resource"]);
         let outcome = self.carry_out(plan, known, work).await;
         if may_release && outcome.is_ok() && self.was_released().await {
             return Err(Fault::Gone);
         }
         // A stored function may have taken a lock there, of which no server reports.
-        self.state.outlives_reset |= may_set_a_role(known);
+        self.state.outlives_reset |= sets_a_role;
         let calls =
             matches!(known.verb, Verb::Query | Verb::Do) && known.reasons.has(Reasons::FUNCTION);
         self.state.user_variables |= calls && self.connections.master.is_some();
@@ -376,8 +378,8 @@ fn may_set_a_role(known: &Known) -> bool {
     }
 }
 
-/// Whether a text that can't be read may have COMMIT or ROLLBACK in it, which the session's settings may have end the connection.
-fn ends_a_transaction(sql: &str) -> bool {
+/// Whether one of these words stands in the text, wherever: what has none of them can't say it.
+fn has_any(sql: &str, words: &[&str]) -> bool {
     let sql = sql.to_ascii_lowercase();
-    sql.contains("commit") || sql.contains("rollback")
+    words.iter().any(|word| sql.contains(word))
 }
