@@ -39,8 +39,8 @@ const SELDOM_LOOKS: Duration = Duration::from_millis(50);
 
 /// A read that ended.
 pub struct Ended {
-    /// As a number; 0 for all that is not known.
-    pub shape: u64,
+    /// Its number; 0 for all that is not known.
+    pub digest: u64,
     /// How long the server was waited for.
     pub took: Duration,
     /// Others wait for their turn.
@@ -107,7 +107,7 @@ impl AutoLimit {
     }
 
     pub fn ended(&mut self, read: &Ended, now: Instant) -> Wanted {
-        self.work.add(read.shape, read.took);
+        self.work.add(read.digest, read.took);
         self.window.reads += 1;
         self.window.waited += u32::from(read.waited);
         self.window.running = self.window.running.max(read.running);

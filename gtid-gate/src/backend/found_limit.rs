@@ -88,7 +88,7 @@ impl FoundLimit {
     }
 
     /// A read took the server so long and has given up its turn. Whether somebody should look how far the server is behind.
-    pub fn read_ended(&self, shape: u64, took: Duration) -> bool {
+    pub fn read_ended(&self, digest: u64, took: Duration, now: Instant) -> bool {
         if !self.is_found() {
             return false;
         }
@@ -98,7 +98,7 @@ impl FoundLimit {
             *told = (told.0 + 1, told.1 + took);
         }
         let ended = Ended {
-            shape,
+            digest,
             took,
             waited: self.turns.is_full(),
             running: self.turns.in_use() + 1,
@@ -107,7 +107,7 @@ impl FoundLimit {
         if rule.fixed.is_some() {
             return false;
         }
-        let wanted = rule.found.ended(&ended, Instant::now());
+        let wanted = rule.found.ended(&ended, now);
         if let Some(limit) = wanted.limit {
             self.turns.set_limit(limit);
         }
@@ -152,11 +152,11 @@ mod tests {
         found.fix(20);
         let all: Vec<_> = (0..20).map(|_| found.turns.try_take(false)).collect();
         assert!(found.turns.is_full() && all.iter().all(Option::is_some));
-        assert!(!found.read_ended(1, MS));
+        assert!(!found.read_ended(1, MS, Instant::now()));
         assert_eq!(found.turns.limit(), 20);
         found.find();
         assert_eq!((found.turns.limit(), found.is_found()), (3, true));
-        assert!(found.read_ended(1, MS));
+        assert!(found.read_ended(1, MS, Instant::now()));
     }
 
     #[test]

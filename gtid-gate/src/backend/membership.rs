@@ -4,6 +4,7 @@
 
 use super::connection::Server;
 use super::server::{Role, lag_transactions};
+use super::times::DigestTimes;
 use crate::common::classes::Classes;
 use crate::common::lock;
 use crate::ops::config::{Address, Config, Limits};
@@ -22,6 +23,8 @@ pub struct Servers {
     /// What each server gets at most, where no operator has said otherwise.
     pub limits: Limits,
     classes: Arc<Classes>,
+    /// What queries take on each of them.
+    pub digest_times: Arc<DigestTimes>,
     /// Tells that one of them was lost.
     pub any_loss: Arc<Notify>,
 }
@@ -32,7 +35,9 @@ impl Servers {
         let sockets = config.sockets.clone();
         let name = address.host.clone();
         let any_loss = Arc::new(Notify::new());
-        let mut master = Server::new(0, name, Role::Master, address, limits, any_loss.clone());
+        let digest_times = Arc::new(DigestTimes::new(config.heavy_from));
+        let (loss, times) = (any_loss.clone(), digest_times.clone());
+        let mut master = Server::new(0, name, Role::Master, address, limits, loss, times);
         master.socket = socket(sockets.as_deref(), &master.address);
         Self {
             master: Arc::new(master),
@@ -41,6 +46,7 @@ impl Servers {
             sockets,
             limits,
             classes: config.classes.clone(),
+            digest_times,
             any_loss,
         }
     }
@@ -87,8 +93,9 @@ impl Servers {
             false => address.host.clone(),
         };
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let any_loss = self.any_loss.clone();
-        let mut server = Server::new(id, name, Role::Satellite, address, self.limits, any_loss);
+        let (role, limits) = (Role::Satellite, self.limits);
+        let (loss, times) = (self.any_loss.clone(), self.digest_times.clone());
+        let mut server = Server::new(id, name, role, address, limits, loss, times);
         server.socket = socket(self.sockets.as_deref(), &server.address);
         server.bound = self.classes.bound_to(&server.name);
         let server = Arc::new(server);

@@ -16,7 +16,6 @@ mod temporary_tables;
 mod timeout_defaults;
 mod times;
 mod turns;
-mod weights;
 
 pub use backlog::{Backlog, Look, Looks, ORDINARY_LAG};
 pub use connection::{
@@ -31,9 +30,8 @@ pub use server::{Incarnation, Position, Role, Waiter, lag_transactions};
 pub use statements::{Ended, MOST_DIGESTS, StatementRow, Statements};
 pub use temporary_tables::TemporaryTables;
 pub use timeout_defaults::follow_defaults;
-pub use times::{Average, Known, Times};
+pub use times::{DigestTimes, Known, ServerTimes};
 pub use turns::Turn;
-pub use weights::Weights;
 
 /// A session's connection, counted.
 pub type ConnectionPermit = pool::ConnectionPermit<Box<Backend>>;

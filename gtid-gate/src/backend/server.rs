@@ -6,7 +6,7 @@
 use super::backlog::Backlog;
 use super::found_limit::FoundLimit;
 use super::pool::{Pool, Pooled};
-use super::times::{Average, Times};
+use super::times::{Average, DigestTimes, ServerTimes};
 use super::turns::Turns;
 use crate::common::classes::ClassSet;
 use crate::common::lock;
@@ -88,7 +88,7 @@ pub struct Server<C: Pooled> {
     /// What those that run or wait should take, once they run, in microseconds.
     work: AtomicU64,
     /// What queries take here.
-    pub times: Times,
+    pub times: ServerTimes,
     /// How long reads waited here until it was fresh enough.
     pub delay: Average,
     pub turns: Arc<Turns>,
@@ -112,9 +112,10 @@ impl<C: Pooled> Server<C> {
         address: Address,
         limits: Limits,
         any_loss: Arc<Notify>,
+        digest_times: Arc<DigestTimes>,
     ) -> Self {
         let found = FoundLimit::new(match role {
-            // Its writes have no shape to learn from, and what waits for locks is no sign of load.
+            // Its writes are nothing to learn from, and what waits for locks is no sign of load.
             Role::Master => RunningLimit::Fixed(limits.running.most()),
             Role::Satellite => limits.running,
         });
@@ -139,7 +140,7 @@ impl<C: Pooled> Server<C> {
             running: AtomicUsize::new(0),
             heavy: AtomicUsize::new(0),
             work: AtomicU64::new(0),
-            times: Times::default(),
+            times: ServerTimes::new(digest_times, id, role == Role::Satellite),
             delay: Average::default(),
             turns: found.turns(),
             found,
@@ -403,9 +404,10 @@ mod tests {
             running: RunningLimit::Fixed(1),
             connections: 1,
         };
-        let any_loss = Arc::default();
+        let times = Arc::new(DigestTimes::new(Duration::ZERO));
+        let (name, role) = ("s".into(), Role::Satellite);
         let server =
-            Server::<NoConnection>::new(1, "s".into(), Role::Satellite, address, limits, any_loss);
+            Server::<NoConnection>::new(1, name, role, address, limits, Arc::default(), times);
         let server = Arc::new(server);
         server.seek(&position(5));
         assert_eq!(server.oldest_unmet(), None, "nothing is known of it yet");

@@ -1,6 +1,6 @@
 //! By how much a server's queries are slowed down now, against what is usual for each. Pure but for its atomic cells.
 //!
-//! In: each answer's time as a multiple of what is usual for its shape, and how many queries ran then. Out: the median of these
+//! In: each answer's time as a multiple of what is usual for its digest, and how many queries ran then. Out: the median of these
 //! multiples, which follows within some tens of milliseconds, however many queries there are; and what it would be beside more.
 //! With every core busy a query's time grows with the number that run, with idle ones not at all: what is expected beside more
 //! than usual is the geometric mean of both. What is usual learns a lasting load itself, so the multiple drifts back to one.

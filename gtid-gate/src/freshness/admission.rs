@@ -12,7 +12,7 @@ use super::master_leave::MasterLeave;
 use super::read_index::ReadIndex;
 use super::requirement::{Candidate, Floor, Least, Need};
 use super::table_writes::{TableNames, TableWrites};
-use crate::backend::{Position, Role, Running, Server, Servers, Statements, Weights};
+use crate::backend::{Position, Role, Running, Server, Servers, Statements};
 use crate::common::classes::ReadClass;
 use crate::common::consistency::{Level, Policy};
 use crate::common::lock;
@@ -75,7 +75,6 @@ pub struct Gate {
     pub(super) read_index: ReadIndex,
     pub(super) metrics: Arc<Metrics>,
     pub table_writes: Arc<TableWrites>,
-    pub weights: Weights,
     pub statements: Statements,
     pub classes: ClassCounts,
     /// How long a session that changes to the master waits until the master shows what the session saw: that is in its binlog, so a
@@ -102,7 +101,6 @@ impl Gate {
                 config.broken,
                 config.table_stream.is_some(),
             )),
-            weights: Weights::new(config.heavy_from),
             statements: Statements::default(),
             classes: ClassCounts::new(config.classes.clone(), &metrics),
             patience: (config.policy.wait + config.fallback_queue).max(config.server_timeout),

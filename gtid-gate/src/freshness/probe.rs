@@ -185,7 +185,7 @@ impl Lag {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::Role;
+    use crate::backend::{DigestTimes, Role};
     use crate::gtid::GtidSet;
     use crate::ops::config::{Address, Limits, RunningLimit};
 
@@ -211,14 +211,9 @@ mod tests {
             running: RunningLimit::Fixed(1),
             connections: 1,
         };
-        let master = Server::new(
-            0,
-            "master".into(),
-            Role::Master,
-            address,
-            limits,
-            Arc::default(),
-        );
+        let (name, role, loss) = ("master".into(), Role::Master, Arc::default());
+        let times = Arc::new(DigestTimes::new(Duration::ZERO));
+        let master = Server::new(0, name, role, address, limits, loss, times);
         let (mut lag, start) = (Lag::default(), Instant::now());
         let times: Vec<Instant> = (0..4).map(|s| start + Duration::from_secs(s)).collect();
         let look = |lag: &mut Lag, known: u64, has: u64, at: usize| {

@@ -146,7 +146,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_idle_client_is_waited_for_as_long_as_wait_timeout_says() {
         let (mut conn, timeouts, _client) = client(64, Phase::Idle);
-        timeouts.set("wait_timeout", "7", &Defaults::default());
+        timeouts.set("wait_timeout", "7");
         let began = Instant::now();
         timed_out(conn.fill().await);
         assert_eq!(began.elapsed().as_secs(), 7);
@@ -215,7 +215,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_time_of_an_idle_client_begins_after_its_last_statement() {
         let (mut conn, timeouts, mut client) = client(64, Phase::Idle);
-        timeouts.set("wait_timeout", "4", &Defaults::default());
+        timeouts.set("wait_timeout", "4");
         let command = tokio::spawn(async move {
             sleep(Duration::from_secs(1)).await;
             client.write_all(b"a").await.unwrap();

@@ -81,18 +81,16 @@ impl Timeouts {
         copy(&defaults.write, &self.write);
     }
 
-    /// The session has set a variable of its own; `value` as it was written.
-    pub fn set(&self, name: &str, value: &str, defaults: &Defaults) {
-        let (own, default) = match name {
-            "wait_timeout" => (&self.wait, &defaults.wait),
-            "net_read_timeout" => (&self.read, &defaults.read),
-            "net_write_timeout" => (&self.write, &defaults.write),
+    /// The session has a variable of its own; `value` as the master reports it.
+    pub fn set(&self, name: &str, value: &str) {
+        let own = match name {
+            "wait_timeout" => &self.wait,
+            "net_read_timeout" => &self.read,
+            "net_write_timeout" => &self.write,
             _ => return,
         };
-        match seconds(value) {
-            Some(seconds) => own.store(seconds, Ordering::Relaxed),
-            None if value.eq_ignore_ascii_case("default") => copy(default, own),
-            None => {}
+        if let Some(seconds) = seconds(value) {
+            own.store(seconds, Ordering::Relaxed);
         }
     }
 
@@ -148,20 +146,15 @@ mod tests {
 
     #[test]
     fn a_session_s_own_value_counts_for_what_it_names() {
-        let (defaults, timeouts) = (Defaults::default(), Timeouts::default());
-        timeouts.begin(&defaults, false);
+        let timeouts = Timeouts::default();
+        timeouts.begin(&Defaults::default(), false);
         let seconds = |limit: Option<Duration>| limit.map(|l| l.as_secs());
-        for (value, expected) in [
-            ("5", 5),
-            ("0", 1),
-            ("99999999999", LONGEST),
-            ("DEFAULT", 30),
-        ] {
-            timeouts.set("net_read_timeout", value, &defaults);
+        for (value, expected) in [("5", 5), ("0", 1), ("99999999999", LONGEST)] {
+            timeouts.set("net_read_timeout", value);
             timeouts.enter(Phase::Command);
             assert_eq!(seconds(timeouts.of_reads()), Some(expected));
         }
-        timeouts.set("interactive_timeout", "3", &defaults);
+        timeouts.set("interactive_timeout", "3");
         timeouts.enter(Phase::Idle);
         assert_eq!(seconds(timeouts.of_reads()), Some(28_800));
         assert_eq!(seconds(timeouts.of_writes()), Some(60));

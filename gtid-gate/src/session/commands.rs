@@ -186,15 +186,8 @@ impl Session {
     }
 
     async fn init_db(&mut self, request: Request) -> Result<(), Fault> {
-        let name = String::from_utf8_lossy(request.argument()).into_owned();
-        self.use_database(
-            &name,
-            &mut Work::Plain {
-                request,
-                shape: Shape::Single,
-            },
-        )
-        .await
+        let shape = Shape::Single;
+        self.use_database(&mut Work::Plain { request, shape }).await
     }
 
     async fn set_option(&mut self, request: Request) -> Result<(), Fault> {

@@ -19,7 +19,7 @@ use crate::protocol::session_track::owe;
 use crate::protocol::status_rows::StatusRows;
 use crate::protocol::tls_status::OwnStatus;
 use crate::sql::FoundRows;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// One query in so many is compared with what was expected of it; which, its nanoseconds say.
 const SAMPLED: u32 = 16;
@@ -84,7 +84,8 @@ impl Session {
     }
 
     pub(super) fn is_heavy(&self, work: &Work) -> bool {
-        self.shared.gate.weights.is_heavy(self.query_digest(work))
+        let digest = self.query_digest(work);
+        self.shared.gate.servers.digest_times.is_heavy(digest)
     }
 
     /// What a query took its server: what decides where the next ones run.
@@ -98,20 +99,17 @@ impl Session {
         if answer.error.is_some() || work.shape() != Shape::Results {
             return;
         }
-        if server.found.read_ended(digest, took) {
+        let now = Instant::now();
+        if server.found.read_ended(digest, took, now) {
             self.shared.gate.look(server);
         }
-        if digest != 0 {
-            if !Self::is_master(server) {
-                self.shared.gate.weights.add(digest, took);
-            }
-            if let Some(expected) = expected {
-                self.compare(expected, took);
-            }
+        if digest != 0
+            && let Some(expected) = expected
+        {
+            self.compare(expected, took);
         }
-        server
-            .times
-            .add(digest, took, server.load() + server.heaviness());
+        let running = server.load() + server.heaviness();
+        server.times.add(digest, took, running, now);
     }
 
     fn observe_master(&self, took: Duration, answer: &Answer) {

@@ -93,7 +93,7 @@ impl Session {
             }
             Plan::Kill { query_only, id } => self.kill(query_only, id, work).await,
             Plan::Set(items) => self.set(items, work).await,
-            Plan::Use(name) => self.use_database(name, &mut work).await,
+            Plan::Use => self.use_database(&mut work).await,
             Plan::Begin(begin) => self.begin(begin, known, &mut work).await,
             Plan::AskLastServer => self.on_last_server(&mut work).await,
             Plan::InMaster(how) => self.in_master(how, &mut work).await,

@@ -20,7 +20,7 @@ pub(super) enum Plan<'a> {
         id: Option<u64>,
     },
     Set(&'a [SetItem]),
-    Use(&'a str),
+    Use,
     Begin(Begin),
     /// A question about the statement before: to whoever ran that.
     AskLastServer,
@@ -118,7 +118,7 @@ pub(super) fn plan<'a>(state: &State, known: &'a Known, work: &Work) -> Plan<'a>
             Plan::Refuse(Refusal::Inside("SET to what is read"))
         }
         Class::Set(items) => Plan::Set(items),
-        Class::Use(name) => Plan::Use(name),
+        Class::Use(_) => Plan::Use,
         Class::Begin {
             read_only,
             consistent_snapshot,

@@ -77,8 +77,7 @@ impl Session {
         let mut asked = arrived;
         let names = self.names.clone();
         let mut policy = self.promise.policy;
-        let class = self.class(work);
-        self.promise.admitted = class;
+        self.promise.admitted = self.class(work);
         loop {
             if dead.is_some() {
                 policy.master_reads = MasterReads::Never;
@@ -90,7 +89,7 @@ impl Session {
                 tables: self.tables(names.as_deref(), work, opening),
                 digest: self.query_digest(work),
                 heavy: self.is_heavy(work),
-                class,
+                class: self.promise.admitted,
                 excluded: &failed,
             };
             let leave = patiently(&self.entry, self.shared.gate.admit(request)).await?;
@@ -227,7 +226,7 @@ impl Session {
         Some(TableNames { names, database })
     }
 
-    /// What a statement or its session or user chose, else what its shape and its tables say.
+    /// What a statement or its session or user chose, else what its digest and its tables say.
     pub(super) fn class(&self, work: &Work) -> Option<ReadClass> {
         let classes = &self.shared.config.classes;
         if classes.is_empty() {

@@ -12,7 +12,7 @@ use crate::sql::Class;
 pub(super) fn why(state: &State, known: &Known, plan: &Plan, on_leave: bool) -> Why {
     match plan {
         Plan::Kill { .. } => Why::Kill,
-        Plan::Set(_) | Plan::Use(_) => Why::Setting,
+        Plan::Set(_) | Plan::Use => Why::Setting,
         Plan::Begin(Begin::OnMaster) => Why::Control,
         Plan::AskLastServer => Why::LastStatement,
         Plan::Outside(outside) | Plan::EndThen(outside) => outside_of(state, known, outside),

@@ -6,7 +6,7 @@
 
 use super::state::{Completes, ONLY_ON_MASTER, State};
 use crate::common::consistency::{Choice, Level};
-use crate::net::timeouts::{Defaults, Timeouts};
+use crate::net::timeouts::Timeouts;
 use crate::protocol::charset::Encoding;
 use crate::protocol::session_track::Trackers;
 use crate::sql::{ChoiceValue, SetItem};
@@ -49,7 +49,6 @@ pub(super) struct Reported<'a> {
     pub trackers: &'a mut Trackers,
     /// The session's own towards its client.
     pub timeouts: &'a Timeouts,
-    pub defaults: &'a Defaults,
     /// See `Promise`.
     pub shared_by_clients: bool,
 }
@@ -57,7 +56,7 @@ pub(super) struct Reported<'a> {
 impl Reported<'_> {
     /// A session variable has this value now.
     pub fn variable(&mut self, name: &str, value: &str) {
-        self.timeouts.set(name, value, self.defaults);
+        self.timeouts.set(name, value);
         if self.trackers.set(name, value) {
             let transactions = "the client is told of its transactions";
             let reason = self.trackers.transactions.then_some(transactions);
@@ -250,14 +249,12 @@ mod tests {
 
     fn after(reports: &[(&str, &str)]) -> State {
         let mut state = State::new(None, Encoding::Utf8);
-        let defaults = Defaults::default();
         let timeouts = Timeouts::default();
         for (name, value) in reports {
             let mut reported = Reported {
                 state: &mut state,
                 trackers: &mut Trackers::default(),
                 timeouts: &timeouts,
-                defaults: &defaults,
                 shared_by_clients: false,
             };
             reported.variable(name, value);

@@ -89,7 +89,6 @@ impl Session {
             state: &mut self.state,
             trackers: &mut self.trackers,
             timeouts: &self.client.timeouts,
-            defaults: &self.shared.timeouts,
             shared_by_clients: self.promise.shared_by_clients,
         }
     }
@@ -159,13 +158,13 @@ impl Session {
         }
     }
 
-    pub(super) async fn use_database(&mut self, name: &str, work: &mut Work) -> Result<(), Fault> {
+    pub(super) async fn use_database(&mut self, work: &mut Work) -> Result<(), Fault> {
         self.hear_what_was_before().await?;
         let unnamed = self.state.open.unnamed;
         let answer = self.on_master(work, Told::Nothing).await?;
         if answer.error.is_none() {
             self.state.open.unnamed = unnamed;
-            debug_assert!(self.state.database.is_some(), "{name}");
+            debug_assert!(self.state.database.is_some());
         }
         Ok(())
     }

@@ -34,7 +34,7 @@ pub(super) fn relies_on_state(plan: &Plan) -> bool {
             | Plan::AskLastServer
             | Plan::Kill { .. }
             | Plan::Set(_)
-            | Plan::Use(_)
+            | Plan::Use
     )
 }
 

@@ -120,7 +120,7 @@ fn class<'a>(row: &StatementRow, shared: &'a Shared) -> Option<&'a str> {
     let by_settings = row
         .class
         .and_then(|at| shared.config.classes.list.get(usize::from(at)));
-    let by_time = || match shared.gate.weights.is_heavy(row.digest) {
+    let by_time = || match shared.gate.servers.digest_times.is_heavy(row.digest) {
         true => "heavy",
         false => "light",
     };

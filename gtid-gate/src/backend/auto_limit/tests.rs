@@ -3,19 +3,19 @@
 use super::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use simulation::{Phase, Rule, Run, Shape, auto, simulate};
+use simulation::{Phase, Reads, Rule, Run, auto, simulate};
 
 mod simulation;
 
 const MOST: usize = 64;
-const POINT: Shape = Shape(1.0, 2.0);
+const POINT: Reads = Reads(1.0, 2.0);
 
-fn mixes() -> [Vec<Shape>; 4] {
+fn mixes() -> [Vec<Reads>; 4] {
     [
-        vec![Shape(1.0, 4.0)],
-        vec![Shape(0.9, 1.0), Shape(0.09, 10.0), Shape(0.01, 50.0)],
-        vec![Shape(0.5, 1.0), Shape(0.5, 20.0)],
-        vec![Shape(1.0, 50.0)],
+        vec![Reads(1.0, 4.0)],
+        vec![Reads(0.9, 1.0), Reads(0.09, 10.0), Reads(0.01, 50.0)],
+        vec![Reads(0.5, 1.0), Reads(0.5, 20.0)],
+        vec![Reads(1.0, 50.0)],
     ]
 }
 
@@ -74,9 +74,9 @@ fn half_the_cores_are_noticed_within_ten_seconds() {
 #[test]
 fn another_mix_alone_hardly_moves_it() {
     let mixes = [
-        vec![Shape(0.9, 2.0), Shape(0.1, 20.0)],
-        vec![Shape(0.2, 2.0), Shape(0.8, 20.0)],
-        vec![Shape(1.0, 2.0)],
+        vec![Reads(0.9, 2.0), Reads(0.1, 20.0)],
+        vec![Reads(0.2, 2.0), Reads(0.8, 20.0)],
+        vec![Reads(1.0, 2.0)],
     ];
     let until = |at: usize| 20.0 * (at + 2) as f64;
     let phases = mixes.iter().enumerate();
@@ -95,7 +95,7 @@ fn another_mix_alone_hardly_moves_it() {
 #[test]
 fn a_server_whose_reads_all_cost_more_is_not_starved() {
     for cost in [0.1, 3.0, 10.0] {
-        let mix = [Shape(1.0, 10.0)];
+        let mix = [Reads(1.0, 10.0)];
         let mut later = Phase::new(45.0, 8.0, 100, &mix);
         later.cost = cost;
         let run = run(&[Phase::new(10.0, 8.0, 100, &mix), later]);
@@ -133,7 +133,7 @@ fn reads_give_way_to_an_applier_that_falls_behind() {
 
 #[test]
 fn an_applier_that_stands_still_starves_no_reads() {
-    let mut phase = Phase::new(110.0, 8.0, 100, &[Shape(1.0, 10.0)]);
+    let mut phase = Phase::new(110.0, 8.0, 100, &[Reads(1.0, 10.0)]);
     phase.writes = (500.0, 0.1);
     let moves = phase.clone();
     (phase.until, phase.writes.1) = (80.0, 0.0);
@@ -154,7 +154,7 @@ fn nothing_moves_while_nobody_waits() {
         now += Duration::from_millis(3);
         let took = Duration::from_millis(1 + at % 100);
         let ended = Ended {
-            shape: 1,
+            digest: 1,
             took,
             waited: false,
             running: 2,
@@ -182,7 +182,7 @@ fn whose_reads_wait_the_server_is_asked_where_it_is() {
     for _ in 0..1000 {
         now += Duration::from_millis(1);
         let ended = Ended {
-            shape: 1,
+            digest: 1,
             took: Duration::from_millis(1),
             waited: true,
             running: 4,
@@ -200,7 +200,7 @@ fn a_satellite_that_falls_behind_gets_fewer_reads_though_nobody_waits() {
     for _ in 0..1000 {
         now += Duration::from_millis(1);
         let ended = Ended {
-            shape: 1,
+            digest: 1,
             took: Duration::from_millis(3),
             waited: false,
             running: 3,
@@ -228,12 +228,12 @@ proptest! {
         other in prop::collection::vec((1u32..10, 1u32..30), 1..4),
         seed: u64,
     ) {
-        let shapes = |mix: &[(u32, u32)]| -> Vec<Shape> {
-            mix.iter().map(|(part, ms)| Shape(f64::from(*part), f64::from(*ms))).collect()
+        let digests = |mix: &[(u32, u32)]| -> Vec<Reads> {
+            mix.iter().map(|(part, ms)| Reads(f64::from(*part), f64::from(*ms))).collect()
         };
         let phases = [
-            Phase::new(10.0, cores.0, clients.0, &shapes(&mix)),
-            Phase::new(40.0, cores.1, clients.1, &shapes(&other)),
+            Phase::new(10.0, cores.0, clients.0, &digests(&mix)),
+            Phase::new(40.0, cores.1, clients.1, &digests(&other)),
         ];
         let run = simulate(auto(MOST), &phases, seed);
         prop_assert!(run.tenths.iter().all(|t| t.limit >= 2 && t.limit <= MOST));

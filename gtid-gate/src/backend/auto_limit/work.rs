@@ -1,17 +1,17 @@
-//! How much work reads are, whatever their shapes, and their slowdown: what they took, divided by what is usual. Pure.
+//! How much work reads are, whatever their digests, and their slowdown: what they took, divided by what is usual. Pure.
 //!
 //! In: what each read took. Out, for each window of time: the work done, in seconds of usual time, and the slowdown.
-//! What is usual for a shape follows what it takes in proportion to the other shapes of the same window. So neither a change of
-//! the mix nor a load that slows all shapes changes what is usual. A shape that is new begins with what it takes, divided by
-//! the slowdown of the others. Bounded: shapes share a fixed number of places.
-//! Must never: take it for usual that all shapes are slower.
+//! What is usual for a digest follows what it takes in proportion to the other digests of the same window. So neither a change of
+//! the mix nor a load that slows all digests changes what is usual. A digest that is new begins with what it takes, divided by
+//! the slowdown of the others. Bounded: digests share a fixed number of places.
+//! Must never: take it for usual that all digests are slower.
 
 use std::time::Duration;
 
 const PLACES: usize = 1024;
 /// How many windows what is usual looks back.
 const MEMORY: f64 = 32.0;
-/// In one window a shape's usual time changes by at most this factor before its weight: a single stall says little.
+/// In one window a digest's usual time changes by at most this factor before its weight: a single stall says little.
 const ROBUST: f64 = 2.0;
 
 /// What ended in a window, or in several.
@@ -52,7 +52,7 @@ impl Done {
 }
 
 #[derive(Clone, Default)]
-struct Shape {
+struct OfDigest {
     /// Seconds; 0 while nothing is known.
     usual: f64,
     windows: f64,
@@ -60,7 +60,7 @@ struct Shape {
     took: f64,
 }
 
-impl Shape {
+impl OfDigest {
     fn learn(&mut self, slowdown: f64) {
         let seen = self.took / self.reads / slowdown;
         let seen = seen.clamp(self.usual / ROBUST, self.usual * ROBUST);
@@ -70,7 +70,7 @@ impl Shape {
 }
 
 pub struct Work {
-    shapes: Box<[Shape]>,
+    digests: Box<[OfDigest]>,
     /// Those of the window in hand.
     touched: Vec<u16>,
     slowdown: f64,
@@ -79,7 +79,7 @@ pub struct Work {
 impl Default for Work {
     fn default() -> Self {
         Self {
-            shapes: vec![Shape::default(); PLACES].into(),
+            digests: vec![OfDigest::default(); PLACES].into(),
             touched: Vec::new(),
             slowdown: 1.0,
         }
@@ -87,14 +87,14 @@ impl Default for Work {
 }
 
 impl Work {
-    pub fn add(&mut self, shape: u64, took: Duration) {
-        let place = shape as usize % PLACES;
-        let shape = &mut self.shapes[place];
-        if shape.reads == 0.0 {
+    pub fn add(&mut self, digest: u64, took: Duration) {
+        let place = digest as usize % PLACES;
+        let digest = &mut self.digests[place];
+        if digest.reads == 0.0 {
             self.touched.push(place as u16);
         }
-        shape.reads += 1.0;
-        shape.took += took.as_secs_f64().max(1e-7);
+        digest.reads += 1.0;
+        digest.took += took.as_secs_f64().max(1e-7);
     }
 
     /// Ends the window.
@@ -102,33 +102,33 @@ impl Work {
         let known = self.sum(|s| s.usual > 0.0);
         self.slowdown = known.slowdown().unwrap_or(self.slowdown);
         for place in &self.touched {
-            let shape = &mut self.shapes[usize::from(*place)];
-            if shape.usual == 0.0 {
-                shape.usual = shape.took / shape.reads / self.slowdown;
+            let digest = &mut self.digests[usize::from(*place)];
+            if digest.usual == 0.0 {
+                digest.usual = digest.took / digest.reads / self.slowdown;
             }
         }
         let done = self.sum(|_| true);
         let touched = &self.touched;
         for place in touched {
-            self.shapes[usize::from(*place)].learn(self.slowdown);
+            self.digests[usize::from(*place)].learn(self.slowdown);
         }
         // In sum nothing changes: only proportions do.
         let scale = done.work / self.sum(|_| true).work;
         for place in self.touched.drain(..) {
-            let shape = &mut self.shapes[usize::from(place)];
-            shape.usual *= scale;
-            (shape.reads, shape.took) = (0.0, 0.0);
+            let digest = &mut self.digests[usize::from(place)];
+            digest.usual *= scale;
+            (digest.reads, digest.took) = (0.0, 0.0);
         }
         Done { seconds, ..done }
     }
 
-    fn sum(&self, counts: impl Fn(&Shape) -> bool) -> Done {
+    fn sum(&self, counts: impl Fn(&OfDigest) -> bool) -> Done {
         let mut sum = Done::default();
-        let touched = self.touched.iter().map(|p| &self.shapes[usize::from(*p)]);
-        for shape in touched.filter(|s| counts(s)) {
-            sum.reads += shape.reads;
-            sum.took += shape.took;
-            sum.work += shape.reads * shape.usual;
+        let touched = self.touched.iter().map(|p| &self.digests[usize::from(*p)]);
+        for digest in touched.filter(|s| counts(s)) {
+            sum.reads += digest.reads;
+            sum.took += digest.took;
+            sum.work += digest.reads * digest.usual;
         }
         sum
     }
@@ -140,10 +140,10 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// (shape, reads, milliseconds)
+    /// (digest, reads, milliseconds)
     fn window(work: &mut Work, reads: &[(u64, u32, u32)]) -> Done {
-        for (shape, count, ms) in reads {
-            (0..*count).for_each(|_| work.add(*shape, *ms * MS));
+        for (digest, count, ms) in reads {
+            (0..*count).for_each(|_| work.add(*digest, *ms * MS));
         }
         work.close(0.1)
     }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_that_is_seen_first_under_load_is_judged_by_the_others() {
+    fn a_digest_that_is_seen_first_under_load_is_judged_by_the_others() {
         let mut work = Work::default();
         window(&mut work, &[(1, 100, 1)]);
         window(&mut work, &[(1, 100, 5), (2, 100, 50)]);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_that_alone_got_slower_is_soon_usual_again() {
+    fn a_digest_that_alone_got_slower_is_soon_usual_again() {
         let mut work = Work::default();
         window(&mut work, &[(1, 500, 2), (2, 10, 10)]);
         let mut slower = || window(&mut work, &[(1, 500, 2), (2, 10, 100)]);
@@ -187,7 +187,7 @@ mod tests {
         for _ in 0..200 {
             slower();
         }
-        // What the whole window takes is the slowdown's; the shapes agree about it.
+        // What the whole window takes is the slowdown's; the digests agree about it.
         let (one, two) = (
             window(&mut work, &[(1, 10, 2)]),
             window(&mut work, &[(2, 10, 100)]),

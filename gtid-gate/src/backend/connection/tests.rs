@@ -1,5 +1,6 @@
 //! A scripted server, byte by byte: each way to log in, and a server that is lost at every byte of it.
 
+use super::super::times::DigestTimes;
 use super::*;
 use crate::net::tls::ExchangeKey;
 use crate::ops::config::{Address, Limits, RunningLimit};
@@ -24,8 +25,9 @@ fn server(role: Role) -> Arc<Server> {
         running: RunningLimit::Fixed(1),
         connections: 1,
     };
-    let any_loss = Arc::default();
-    Arc::new(Server::new(1, "s".into(), role, address, limits, any_loss))
+    let (name, loss) = ("s".into(), Arc::default());
+    let times = Arc::new(DigestTimes::new(Duration::ZERO));
+    Arc::new(Server::new(1, name, role, address, limits, loss, times))
 }
 
 fn wish<'a>() -> Wish<'a> {

@@ -173,11 +173,12 @@ async fn a_master_that_was_slow_once_is_tried_again() {
     let mut read = fixture.read(Level::Eventual, AfterWait::Master);
     read.policy.master_reads = MasterReads::Spare;
     read.digest = 7;
-    satellite.times.add(read.digest, MS, 1);
+    satellite.times.add(read.digest, MS, 1, Instant::now());
     let after = |wait| gate.spare(read, wait).is_some();
-    gate.servers.master.times.add(read.digest, 30 * MS, 1);
+    let of_master = &gate.servers.master.times;
+    of_master.add(read.digest, 30 * MS, 1, Instant::now());
     assert!(!after(10 * MS));
-    gate.servers.master.times.age(read.digest, 4000 * MS);
+    of_master.age(read.digest, 4000 * MS);
     assert!(after(10 * MS));
     assert!(!after(MS / 2), "not for curiosity alone");
 }

@@ -1,13 +1,14 @@
 //! The choice of a server against random clusters and loads, simulated: each server shares its cores among what runs there.
 //!
-//! Time goes in steps of half a millisecond. Clients read one after the other, each with one shape; the gate's own rules decide (times,
+//! Time goes in steps of half a millisecond. Clients read one after the other, each with one digest; the gate's own rules decide (times,
 //! prices, the budget of the master), and the servers answer as processor sharing has it. Shown of each run: work is not left
 //! lying while servers idle, no client starves, and servers that stall or come back are left and used again.
 
-use crate::backend::{Known, Times};
+use crate::backend::{DigestTimes, Known, ServerTimes};
 use crate::freshness::price::{Expected, Price, is_worth_master, soonest, turn_in};
 use crate::freshness::spare::Spare;
 use proptest::prelude::*;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const STEP: f64 = 0.000_5;
@@ -50,7 +51,7 @@ struct Running {
 
 struct Run {
     cluster: Cluster,
-    times: Vec<Times>,
+    times: Vec<ServerTimes>,
     spare: Spare,
     /// By server: those that run, and those that wait for a turn.
     running: Vec<Vec<Running>>,
@@ -72,8 +73,10 @@ impl Run {
     fn new(cluster: Cluster) -> Self {
         let (servers, clients) = (cluster.cores.len(), cluster.reads.len());
         let start = Instant::now();
+        let digests = Arc::new(DigestTimes::new(Duration::ZERO));
+        let times = |server| ServerTimes::new(digests.clone(), server, server != MASTER);
         Self {
-            times: (0..servers).map(|_| Times::default()).collect(),
+            times: (0..servers).map(times).collect(),
             spare: Spare::new(start),
             running: (0..servers).map(|_| Vec::new()).collect(),
             queued: (0..servers).map(|_| Vec::new()).collect(),
@@ -99,14 +102,14 @@ impl Run {
         (0.2..0.6).contains(&(self.now / self.length))
     }
 
-    fn shape(&self, client: usize) -> u64 {
+    fn digest(&self, client: usize) -> u64 {
         client as u64 + 1
     }
 
     fn price(&self, server: usize, client: usize) -> Price {
         let (here, now) = (&self.running[server], self.instant());
         let busy = here.len() + self.queued[server].len();
-        let known = |s: usize| self.times[s].known(self.shape(client), now);
+        let known = |s: usize| self.times[s].known(self.digest(client), now);
         let others = (1..self.times.len())
             .filter_map(known)
             .map(|k| k.time)
@@ -147,7 +150,7 @@ impl Run {
             .collect();
         let (server, price) = soonest(offers.iter().map(|o| (*o, o.1))).expect("satellites");
         let known = self.times[MASTER].expect(
-            self.shape(client),
+            self.digest(client),
             self.running[MASTER].len(),
             self.instant(),
         );
@@ -229,8 +232,8 @@ impl Run {
 
     fn end(&mut self, server: usize, read: Running) {
         let took = Duration::from_secs_f64(self.now + STEP - read.began);
-        let shape = self.shape(read.client);
-        self.times[server].add_for_test(shape, took, read.beside, self.instant());
+        let digest = self.digest(read.client);
+        self.times[server].add(digest, took, read.beside, self.instant());
         if server == MASTER {
             self.spare.spend(took);
             self.spare.done(Duration::ZERO);

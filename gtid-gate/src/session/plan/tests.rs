@@ -90,7 +90,7 @@ fn outside_a_transaction() {
                 Plan::Begin(Begin::Snapshot),
             ),
             ("SHOW WARNINGS", Plan::AskLastServer),
-            ("USE other", Plan::Use("other")),
+            ("USE other", Plan::Use),
             (
                 "KILL QUERY 7",
                 Plan::Kill {

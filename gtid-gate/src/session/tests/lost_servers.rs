@@ -4,7 +4,7 @@ use super::streams::*;
 use crate::protocol::wire::payload_size;
 use crate::sql::understand;
 use crate::test_support::{Lost, Step, column, expects, one_row, play, rest, total};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, DuplexStream, duplex};
 
 const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
@@ -262,8 +262,9 @@ async fn of_a_master_that_answers_sooner_and_is_lost_a_client_has_an_error_or_th
 fn busy_satellite(shared: &Shared, digest: u64) {
     let (slow, quick) = (Duration::from_millis(50), Duration::from_micros(200));
     let servers = &shared.gate.servers;
-    (0..50).for_each(|_| servers.satellites()[0].times.add(digest, slow, 1));
-    (0..50).for_each(|_| servers.master.times.add(digest, quick, 1));
+    let (satellite, now) = (&servers.satellites()[0], Instant::now());
+    (0..50).for_each(|_| satellite.times.add(digest, slow, 1, now));
+    (0..50).for_each(|_| servers.master.times.add(digest, quick, 1, now));
     publish(&servers.master);
     shared.gate.has_time_to_spare();
 }

@@ -1,7 +1,6 @@
 //! What a client has sent and nobody has read never becomes a command.
 
 use super::streams::*;
-use crate::net::timeouts::Defaults;
 use crate::protocol::wire::MAX_PAYLOAD;
 use crate::session::commands::COM_STMT_EXECUTE;
 use crate::session::execution::COM_STMT_PREPARE;
@@ -278,7 +277,7 @@ async fn a_client_that_stops_within_a_file_is_told_of_net_read_timeout() {
     });
     running.answer().await;
     let (mut far, timeouts) = parts.unwrap();
-    timeouts.set("net_read_timeout", "1", &Defaults::default());
+    timeouts.set("net_read_timeout", "1");
     running
         .send(&packet(0, b"\x03LOAD DATA LOCAL INFILE 'f' INTO TABLE t"))
         .await;

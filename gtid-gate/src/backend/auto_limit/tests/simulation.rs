@@ -6,9 +6,9 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::{Duration, Instant};
 
-/// Reads of one shape: how many of all, and what one needs of a core on average, in milliseconds.
+/// Reads of one digest: how many of all, and what one needs of a core on average, in milliseconds.
 #[derive(Debug, Clone, Copy)]
-pub struct Shape(pub f64, pub f64);
+pub struct Reads(pub f64, pub f64);
 
 /// What the cluster is from some second on.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ pub struct Phase {
     /// A part of each 100 ms, as Linux gives it to a container: then all stands still.
     pub quota: f64,
     pub clients: usize,
-    pub mix: Vec<Shape>,
+    pub mix: Vec<Reads>,
     /// What all reads need, in proportion to the mix.
     pub cost: f64,
     /// Transactions a second, and what each needs of a core, in milliseconds. Without cost the applier stands still.
@@ -26,7 +26,7 @@ pub struct Phase {
 }
 
 impl Phase {
-    pub fn new(until: f64, cores: f64, clients: usize, mix: &[Shape]) -> Self {
+    pub fn new(until: f64, cores: f64, clients: usize, mix: &[Reads]) -> Self {
         Self {
             until,
             cores,
@@ -95,7 +95,7 @@ const QUOTA_PERIOD: f64 = 0.1;
 struct Read {
     arrived: f64,
     began: f64,
-    shape: usize,
+    digest: usize,
     needs: f64,
 }
 
@@ -197,16 +197,16 @@ impl Satellite {
 
     fn arrive(&mut self, phase: &Phase) {
         let mut chance = self.chance() * phase.mix.iter().map(|s| s.0).sum::<f64>();
-        let found = phase.mix.iter().position(|shape| {
-            chance -= shape.0;
+        let found = phase.mix.iter().position(|digest| {
+            chance -= digest.0;
             chance < 0.0
         });
-        let shape = found.unwrap_or(0);
-        let Shape(_, ms) = phase.mix[shape];
+        let digest = found.unwrap_or(0);
+        let Reads(_, ms) = phase.mix[digest];
         // Half of it the same for all values, half by chance.
         let varies = 0.5 - 0.5 * self.chance().max(1e-9).ln();
         let needs = ms / 1000.0 * phase.cost * varies;
-        // Shapes of other times are other shapes.
+        // Digests of other times are other digests.
         self.queue
             .push_back((self.now, (ms * 1000.0) as usize, needs));
     }
@@ -220,12 +220,12 @@ impl Satellite {
 
     fn begin_those_that_may(&mut self) {
         while self.in_turn < self.limit()
-            && let Some((arrived, shape, needs)) = self.queue.pop_front()
+            && let Some((arrived, digest, needs)) = self.queue.pop_front()
         {
             let read = Read {
                 arrived,
                 began: self.now,
-                shape,
+                digest,
                 needs,
             };
             let at = match self.free.pop() {
@@ -321,7 +321,7 @@ impl Satellite {
         let waited = !self.queue.is_empty();
         if let Rule::Auto(auto) = &mut self.rule {
             let ended = Ended {
-                shape: read.shape as u64,
+                digest: read.digest as u64,
                 took: Duration::from_secs_f64(self.now - read.began),
                 waited,
                 running: self.in_turn + 1,
