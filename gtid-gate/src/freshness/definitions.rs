@@ -33,8 +33,6 @@ pub enum Unproven {
     Unknown,
 }
 
-pub type Proof = Result<(), Unproven>;
-
 impl Unproven {
     /// The reason that is shown of it, one of few.
     pub fn reason(&self) -> &'static str {

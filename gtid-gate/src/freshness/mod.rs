@@ -29,7 +29,7 @@ mod wait;
 pub use admission::{Gate, Leave, Request};
 pub use catalog::Catalog;
 pub use classes::class_of;
-pub use definitions::{Asks, Proof, Unproven};
+pub use definitions::{Asks, Unproven};
 pub use fleet::{FleetError, LimitsByHand, RunningByHand};
 pub use history::{History, Place, Told};
 pub use master_leave::MasterLeave;
@@ -38,7 +38,7 @@ pub use read_index::ReadIndex;
 pub use standing::{Holds, Standing};
 pub use table_frames::frame as table_frame;
 pub use table_stream::follow as follow_table_stream;
-pub use table_writes::TableNames;
+pub use table_writes::{Proof, Proven, TableNames};
 
 #[cfg(test)]
 mod tests;

@@ -6,9 +6,9 @@
 //! Must never: take for a proof what a definition may have changed that the stream has not told of.
 
 use super::admission::Gate;
-use super::definitions::{Proof, Unproven};
-use super::table_writes::TableNames;
-use crate::backend::Server;
+use super::definitions::Unproven;
+use super::table_writes::{Proof, Proven, TableNames};
+use crate::backend::{Backend, Server};
 use std::time::{Duration, Instant};
 
 /// How long a read waits at most for the stream to tell what has become of definitions: it tells within a millisecond or two, and soon after
@@ -49,6 +49,35 @@ impl Gate {
         match first {
             Err(Unproven::Unknown) => self.proof_in_time(names, satellite, patience).await,
             known => known,
+        }
+    }
+
+    /// Whether what was proven of these names held while the satellite ran the read. Its answer has ended. Waits if that is not known, not
+    /// for long.
+    pub async fn held(
+        &self,
+        proven: &Proven,
+        names: Option<TableNames<'_>>,
+        backend: &Backend,
+        patience: Patience,
+    ) -> bool {
+        let ended = Instant::now();
+        let server = &backend.server;
+        loop {
+            let more = self.table_writes.more();
+            let position = server.position();
+            let after =
+                position.filter(|p| p.asked >= ended && p.incarnation == backend.incarnation);
+            let has = after.as_ref().map(|p| &p.executed);
+            if let Some(held) = self.table_writes.held(proven, names, has) {
+                return held;
+            }
+            let left = patience.longest().saturating_sub(ended.elapsed());
+            if left.is_zero() {
+                return false;
+            }
+            server.wanted.notify_one();
+            let _ = tokio::time::timeout(left.min(LOOK), more).await;
         }
     }
 

@@ -16,6 +16,7 @@ const VERSION: u16 = 1;
 /// A transaction counts as having written everything, and views and functions may be others after it.
 const ALL: u8 = 1;
 const FUNCTION: u8 = 2;
+const MARK: u8 = 5;
 
 #[derive(Debug)]
 pub enum Frame {
@@ -23,6 +24,8 @@ pub enum Frame {
     Hello {
         master: String,
         before: GtidSet,
+        /// It sends marks to who acknowledges them.
+        marks: bool,
     },
     Transaction {
         written: Written,
@@ -31,6 +34,11 @@ pub enum Frame {
     },
     Heartbeat,
     Catalog(Box<Sample>),
+    /// All before `number` has come, and all that was published when the gate sent `time`.
+    Mark {
+        number: u64,
+        time: u64,
+    },
     /// Of a later capture.
     Unknown,
 }
@@ -59,6 +67,10 @@ pub fn frame(bytes: &[u8]) -> Result<Frame, FrameError> {
         2 => transaction(body)?,
         3 => Frame::Heartbeat,
         4 => Frame::Catalog(Box::new(catalog(body)?)),
+        MARK => Frame::Mark {
+            number: u64::from_be_bytes(body.array()?),
+            time: u64::from_be_bytes(body.array()?),
+        },
         _ => Frame::Unknown,
     })
 }
@@ -68,6 +80,7 @@ fn hello(mut body: Body<'_>) -> Result<Frame, FrameError> {
         VERSION => Ok(Frame::Hello {
             master: body.text()?.to_owned(),
             before: body.set()?,
+            marks: body.0.first() == Some(&MARK),
         }),
         other => Err(FrameError::Version(other)),
     }
@@ -257,7 +270,12 @@ mod tests {
             .text(UUID)
             .long(&format!("{UUID}:1-5"))
             .0;
-        let Frame::Hello { master, before } = frame(&hello).unwrap() else {
+        let Frame::Hello {
+            master,
+            before,
+            marks: false,
+        } = frame(&hello).unwrap()
+        else {
             panic!("no hello");
         };
         assert_eq!((master.as_str(), before.count()), (UUID, 5));
@@ -350,6 +368,17 @@ mod tests {
         assert_eq!(all(1, &[0; 4]), (None, Redefines::Anything));
         let named = Redefines::These(vec![view.name.clone()]);
         assert_eq!(all(1, b"\0\0\0\x01\0\x01d\0\x01V"), (None, named));
+    }
+
+    #[test]
+    fn marks_are_read_as_capture_writes_them() {
+        let hello = Writer::new(1).bytes(&[0, 1]).text(UUID).long("");
+        let hello = frame(&hello.bytes(&[5]).0).unwrap();
+        assert!(matches!(hello, Frame::Hello { marks: true, .. }));
+        let mark = Writer::new(5).bytes(&[0, 0, 0, 0, 0, 0, 1, 2]);
+        let mark = frame(&mark.bytes(&[0, 0, 0, 0, 0, 0, 0, 7]).0);
+        let (number, time) = (258, 7);
+        assert!(matches!(mark, Ok(Frame::Mark { number: n, time: t }) if (n, t) == (number, time)));
     }
 
     #[test]

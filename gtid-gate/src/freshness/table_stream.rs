@@ -5,13 +5,14 @@
 //! Must never: go on behind a frame that was not understood.
 
 use super::table_frames::{Frame, FrameError, MOST, frame};
-use super::table_writes::TableWrites;
+use super::table_writes::{TableWrites, Written};
 use crate::ops::config::Address;
 use crate::ops::metrics::Metrics;
+use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
@@ -38,10 +39,14 @@ pub async fn follow(capture: Address, writes: Arc<TableWrites>, metrics: Arc<Met
     loop {
         let connecting = TcpStream::connect((capture.host.as_str(), capture.port));
         let lost = match tokio::time::timeout(CONNECT, connecting).await {
-            Ok(Ok(stream)) => read(stream, &writes, &metrics).await,
-            Ok(Err(error)) => StreamError::Io(error),
-            Err(_) => StreamError::Io(io::ErrorKind::TimedOut.into()),
+            Ok(Ok(stream)) => {
+                let _ = stream.set_nodelay(true);
+                read(stream, &writes, &metrics).await
+            }
+            Ok(Err(error)) => Err(error.into()),
+            Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
         };
+        let Err(lost) = lost;
         let was_there = writes.is_connected();
         writes.lost();
         metrics.table_stream_up.set(0);
@@ -58,43 +63,63 @@ pub async fn follow(capture: Address, writes: Arc<TableWrites>, metrics: Arc<Met
 }
 
 /// Until it ends; returns why.
-pub(super) async fn read(
-    stream: impl AsyncRead + Unpin,
+async fn read(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
     writes: &TableWrites,
     metrics: &Metrics,
-) -> StreamError {
+) -> Result<Infallible, StreamError> {
     let mut stream = BufReader::with_capacity(1 << 16, stream);
-    let mut greeted = false;
+    acknowledge(&mut stream, 0, writes).await?;
+    let Frame::Hello {
+        master,
+        before,
+        marks,
+    } = next_in_time(&mut stream).await?
+    else {
+        return Err(StreamError::NoHello);
+    };
+    writes.begin(&master, &before, marks);
+    metrics.table_stream_up.set(1);
+    tracing::info!(%master, "table stream begins");
     loop {
-        let next = tokio::time::timeout(SILENCE, next(&mut stream)).await;
-        let frame = match next {
-            Ok(Ok(frame)) => frame,
-            Ok(Err(error)) => return error,
-            Err(_) => return StreamError::Silent,
-        };
-        match (frame, greeted) {
-            (Frame::Hello { master, before }, false) => {
-                writes.begin(&master, &before);
-                metrics.table_stream_up.set(1);
-                tracing::info!(%master, "table stream begins");
-                greeted = true;
+        match next_in_time(&mut stream).await? {
+            Frame::Hello { .. } => return Err(StreamError::NoHello),
+            Frame::Transaction { written, committed } => wrote(written, committed, writes, metrics),
+            Frame::Catalog(sample) => writes.catalog(*sample),
+            Frame::Mark { number, time } => {
+                writes.marked(time);
+                acknowledge(&mut stream, number, writes).await?;
             }
-            (Frame::Hello { .. }, true) | (_, false) => return StreamError::NoHello,
-            (Frame::Transaction { written, committed }, true) => {
-                let kind = if written.tables.is_some() {
-                    "tables"
-                } else {
-                    "all"
-                };
-                if writes.wrote(written) {
-                    metrics.table_transactions.with_label_values(&[kind]).inc();
-                    observe(metrics, committed);
-                }
-            }
-            (Frame::Catalog(sample), true) => writes.catalog(*sample),
-            (Frame::Heartbeat | Frame::Unknown, true) => {}
+            Frame::Heartbeat | Frame::Unknown => {}
         }
     }
+}
+
+fn wrote(written: Written, committed: i64, writes: &TableWrites, metrics: &Metrics) {
+    let kind = match written.tables {
+        Some(_) => "tables",
+        None => "all",
+    };
+    if writes.wrote(written) {
+        metrics.table_transactions.with_label_values(&[kind]).inc();
+        observe(metrics, committed);
+    }
+}
+
+async fn next_in_time(stream: &mut (impl AsyncRead + Unpin)) -> Result<Frame, StreamError> {
+    let next = tokio::time::timeout(SILENCE, next(stream)).await;
+    next.unwrap_or(Err(StreamError::Silent))
+}
+
+/// All before `number` is known, as of now; a capture of an earlier release does not read that.
+async fn acknowledge(
+    stream: &mut (impl AsyncWrite + Unpin),
+    number: u64,
+    writes: &TableWrites,
+) -> io::Result<()> {
+    let message = [number, writes.clock()].map(u64::to_be_bytes).concat();
+    stream.write_all(&message).await?;
+    stream.flush().await
 }
 
 async fn next(stream: &mut (impl AsyncRead + Unpin)) -> Result<Frame, StreamError> {

@@ -7,7 +7,7 @@
 //! Must never: call something covered of which the stream has not told, or go by a catalog that a later definition changed.
 
 use super::catalog::{Catalog, Reads, Sample};
-use super::definitions::{Asks, Proof, Unproven};
+use super::definitions::{Asks, Unproven};
 use super::redefined::{Redefined, Redefines};
 use crate::backend::Position;
 use crate::common::lock;
@@ -16,7 +16,9 @@ use crate::ops::config::Broken;
 use crate::sql::{Names, folded};
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 /// Names in a statement, and where unqualified ones belong.
@@ -25,6 +27,10 @@ pub struct TableNames<'a> {
     pub names: &'a Names,
     pub database: Option<&'a str>,
 }
+
+/// Capture lets satellites have what redefines names as soon as the gate has heard of it, or after a second: what is known is trusted for less
+/// from when the gate sent the time that a mark brought back.
+const TRUSTED: Duration = Duration::from_millis(700);
 
 /// What a read of some tables needs.
 #[derive(Debug)]
@@ -36,6 +42,17 @@ pub enum Answer {
     /// All.
     Everything,
 }
+
+/// What a proof rests on.
+#[derive(Debug)]
+pub struct Proven {
+    /// How often it had been heard until then that names stand for something else.
+    heard: u64,
+    catalog: Arc<Catalog>,
+}
+
+/// Nothing: it holds whatever is defined.
+pub type Proof = Result<Option<Proven>, Unproven>;
 
 #[derive(Default)]
 struct State {
@@ -52,6 +69,10 @@ struct State {
     barrier: Option<Gtid>,
     /// After which names stood for something else last.
     redefined: Redefined,
+    /// How often that was heard, or that something was not told.
+    heard: u64,
+    /// The last of these that may be about any name without its being known what it is.
+    forgotten: u64,
     /// Since then, by schema and table.
     writers: HashMap<String, HashMap<String, Gtid>>,
     catalog: Option<Arc<Catalog>>,
@@ -61,9 +82,13 @@ struct State {
     master_had: Option<Arc<Position>>,
 }
 
-#[derive(Default)]
 pub struct TableWrites {
     state: Mutex<State>,
+    /// The state's, for who looks without its lock.
+    heard: AtomicU64,
+    /// Until when on `clock` all is known that satellites may have of redefined names; 0: it is not, `u64::MAX`: capture does not say.
+    trusted: AtomicU64,
+    began: Instant,
     /// Wakes who waits for the stream.
     told: Notify,
     broken: Option<Broken>,
@@ -85,24 +110,51 @@ impl TableWrites {
         Self {
             follows,
             broken: broken.filter(|_| cfg!(feature = "test-break")),
-            ..Self::default()
+            state: Mutex::default(),
+            heard: AtomicU64::new(0),
+            trusted: AtomicU64::new(0),
+            began: Instant::now(),
+            told: Notify::new(),
         }
     }
 
-    /// The stream begins, of this master: what lies before it is not told.
-    pub fn begin(&self, master: &str, before: &GtidSet) {
+    /// What changes the state changes what is seen without its lock.
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let mut state = lock(&self.state);
-        if state.master != master {
-            *state = State {
-                master: master.to_owned(),
-                ..State::default()
-            };
+        let changed = change(&mut state);
+        self.heard.store(state.heard, Ordering::Release);
+        changed
+    }
+
+    /// Microseconds, never 0: the time in marks.
+    pub fn clock(&self) -> u64 {
+        self.began.elapsed().as_micros() as u64 + 1
+    }
+
+    /// All is known that was published when the gate sent this time.
+    pub fn marked(&self, time: u64) {
+        if (1..=self.clock()).contains(&time) {
+            let until = time + TRUSTED.as_micros() as u64;
+            self.trusted.fetch_max(until, Ordering::Release);
         }
-        (state.connected, state.silent) = (true, false);
-        state.untold(before);
+    }
+
+    /// The stream begins, of this master: what lies before it is not told. `marks`: it says until when all is known.
+    pub fn begin(&self, master: &str, before: &GtidSet, marks: bool) {
+        self.change(|state| {
+            if state.master != master {
+                state.forget();
+                state.master = master.to_owned();
+            }
+            (state.connected, state.silent) = (true, false);
+            state.untold(before);
+        });
+        let trusted = if marks { 0 } else { u64::MAX };
+        self.trusted.store(trusted, Ordering::Release);
     }
 
     pub fn lost(&self) {
+        self.trusted.store(0, Ordering::Release);
         lock(&self.state).connected = false;
         self.told.notify_waiters();
     }
@@ -118,17 +170,7 @@ impl TableWrites {
 
     /// A master that lacks what it had before has begun another history: nothing that was told holds.
     pub fn look_at(&self, master: &Arc<Position>) {
-        let mut state = lock(&self.state);
-        let had = state.master_had.replace(master.clone());
-        let Some(had) = had else { return };
-        if had.asked > master.asked {
-            state.master_had = Some(had);
-        } else if !master.executed.contains_set(&had.executed) {
-            tracing::warn!(
-                "the master lacks what it had before: what the table stream told is forgotten"
-            );
-            *state = State::default();
-        }
+        self.change(|state| state.look_at(master));
     }
 
     /// Whether it is news.
@@ -136,7 +178,7 @@ impl TableWrites {
         if self.broken == Some(Broken::Tables) {
             written.tables.iter_mut().for_each(|t| drop(t.pop()));
         }
-        let news = lock(&self.state).wrote(written);
+        let news = self.change(|state| state.wrote(written));
         self.told.notify_waiters();
         news
     }
@@ -172,7 +214,34 @@ impl TableWrites {
         let no_names = names.is_some_and(|n| n.names.list.is_empty());
         match self.follows && !no_names {
             true => lock(&self.state).proves(names, has, self.broken == Some(Broken::Holes)),
-            false => Ok(()),
+            false => Ok(None),
+        }
+    }
+
+    /// Whether what was proven held until now, as far as that is known at once.
+    pub fn holds(&self, proven: &Proven) -> bool {
+        // In this order: what is heard between the two is not missed.
+        self.is_trusted() && self.heard.load(Ordering::Acquire) == proven.heard
+    }
+
+    fn is_trusted(&self) -> bool {
+        let until = self.trusted.load(Ordering::Acquire);
+        until == u64::MAX || self.clock() < until
+    }
+
+    /// Whether what was proven of these names held while a satellite ran the read, if that is known. `has`: what it had after that.
+    pub fn held(
+        &self,
+        proven: &Proven,
+        names: Option<TableNames<'_>>,
+        has: Option<&GtidSet>,
+    ) -> Option<bool> {
+        let trusted = self.is_trusted();
+        let state = lock(&self.state);
+        let known = trusted || has.is_some_and(|has| state.known.contains_set(has));
+        match state.redefined_since(proven, names) {
+            true => Some(false),
+            false => known.then_some(true),
         }
     }
 
@@ -227,9 +296,36 @@ fn in_lower_case(name: &str) -> Cow<'_, str> {
 }
 
 impl State {
+    /// Nothing that was told holds.
+    fn forget(&mut self) {
+        let heard = self.heard + 1;
+        *self = Self {
+            heard,
+            forgotten: heard,
+            ..Self::default()
+        };
+    }
+
+    fn look_at(&mut self, master: &Arc<Position>) {
+        let had = self.master_had.replace(master.clone());
+        let Some(had) = had else { return };
+        if had.asked > master.asked {
+            self.master_had = Some(had);
+        } else if !master.executed.contains_set(&had.executed) {
+            tracing::warn!(
+                "the master lacks what it had before: what the table stream told is forgotten"
+            );
+            self.forget();
+        }
+    }
+
     fn untold(&mut self, set: &GtidSet) {
         let mut new = set.clone();
         new.subtract(&self.known);
+        if !new.is_empty() {
+            self.heard += 1;
+            self.forgotten = self.heard;
+        }
         self.untold.union_with(&new);
         self.known.union_with(set);
     }
@@ -240,17 +336,17 @@ impl State {
             return false;
         }
         self.known.insert(written.gtid);
+        self.heard += u64::from(written.redefines != Redefines::Nothing);
         match written.tables {
             None => {
                 self.barrier = Some(written.gtid);
                 // What was untold before it may have been a definition.
-                self.redefined.by(
-                    written.gtid,
-                    match self.untold.is_empty() {
-                        true => written.redefines,
-                        false => Redefines::Anything,
-                    },
-                );
+                if !self.untold.is_empty() {
+                    let any = Redefines::Anything;
+                    self.redefined.by(written.gtid, self.forgotten, any);
+                }
+                let redefines = written.redefines;
+                self.redefined.by(written.gtid, self.heard, redefines);
                 // All of them are before it.
                 self.writers.clear();
                 self.untold = GtidSet::new();
@@ -295,6 +391,10 @@ impl State {
         let Some(catalog) = catalogs.clone().find(shows) else {
             return Err(Unproven::Unknown);
         };
+        let proven = || Proven {
+            heard: self.heard,
+            catalog: catalog.clone(),
+        };
         if !self.are_in(names, catalog, &catalog.before) {
             return Err(Unproven::Unknown);
         }
@@ -302,7 +402,7 @@ impl State {
             return Err(Unproven::Asks(asks));
         }
         let Some(has) = has else {
-            return Ok(());
+            return Ok(Some(proven()));
         };
         let as_told = covered || self.knows(has, catalog);
         let barrier = || self.barrier.as_ref().is_none_or(|gtid| has.contains(gtid));
@@ -310,9 +410,22 @@ impl State {
         let same = (as_shown || !catalog.may_be_view(names))
             && (!catalog.may_have_asked(names) || barrier());
         match as_told && same && self.are_in(names, catalog, has) {
-            true => Ok(()),
+            true => Ok(Some(proven())),
             false => Err(Unproven::Unknown),
         }
+    }
+
+    /// Whether it was heard since then that one of these names, or of those behind them, stands for something else.
+    fn redefined_since(&self, proven: &Proven, names: Option<TableNames<'_>>) -> bool {
+        let heard = proven.heard;
+        let Some(TableNames { names, database }) = names else {
+            return self.heard != heard;
+        };
+        let database = database.map(in_lower_case);
+        let mut behind = proven.catalog.behind(names, database.as_deref());
+        self.forgotten > heard
+            || self.redefined.any_since(heard)
+            || behind.any(|(schema, name)| self.redefined.is_since(schema, name, heard))
     }
 
     /// Whether these names, and all behind those that are views, stand for what they stood for after these transactions.

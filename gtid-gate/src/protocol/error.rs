@@ -32,6 +32,11 @@ impl SqlError {
         Self::new(1105, "HY000", format!("gtid-gate: {message}"))
     }
 
+    /// The answer may be that of a definition which asks about a session that the satellite does not know.
+    pub fn redefined() -> Self {
+        Self::gate("a view was redefined while it was read; try again")
+    }
+
     /// ER_LOCK_DEADLOCK, which clients know as: nothing of the transaction stays, begin again.
     pub fn satellite_of_transaction_gone() -> Self {
         let text = "gtid-gate: the satellite of this read-only transaction is gone; try restarting transaction";

@@ -79,6 +79,8 @@ pub struct Response {
     passing: usize,
     /// The packet that passes was full: the next one continues it.
     continued: bool,
+    /// Where the last packet begins among the bytes that were looked at last.
+    last_at: usize,
     /// Status flags that the client must see besides the server's own.
     pub extra_status: u16,
     /// Until this answer.
@@ -127,6 +129,7 @@ impl Response {
             seq,
             passing: 0,
             continued: false,
+            last_at: 0,
             extra_status: 0,
             autocommit_off: false,
             status: None,
@@ -156,6 +159,12 @@ impl Response {
     pub fn error_fits(&self) -> bool {
         let between = self.passing == 0 && !self.continued;
         between && matches!(self.phase, Phase::First | Phase::Rows | Phase::Infile)
+    }
+
+    /// The last packet is not to pass, but another in its place; returns how many of the bytes that were looked at last come before it.
+    pub fn take_back_end(&mut self) -> usize {
+        self.seq = self.seq.wrapping_sub(1);
+        self.last_at
     }
 
     /// After the file's content was sent: the result follows.
@@ -193,6 +202,7 @@ impl Response {
             }
             match self.packet(bytes, at) {
                 Some(size) => {
+                    self.last_at = at;
                     bytes[at + 3] = self.seq;
                     self.seq = self.seq.wrapping_add(1);
                     self.passing = size;

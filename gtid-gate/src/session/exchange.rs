@@ -6,12 +6,13 @@ use super::diagnostics::At;
 use super::estimate::Estimate;
 use super::execution::Execution;
 use super::parts::Session;
+use super::proof::Rests;
 use super::relay::{Answer, OnRefusal, RelayError, relay};
 use super::state::Tx;
 use super::work::{SendError, Work, send};
 use crate::backend::{Backend, Role, bounded, set_charset};
 use crate::clients::registry::FIRST_ID;
-use crate::freshness::Told;
+use crate::freshness::{Proven, TableNames, Told};
 use crate::protocol::capability::SESSION_TRACK;
 use crate::protocol::error::{BackendError, PacketError, SqlError};
 use crate::protocol::response::{Response, Shape};
@@ -30,6 +31,20 @@ pub(super) enum Failed {
     Client(PacketError),
     /// The statement was not sent (the server refused to prepare it, or can't know what it asks); the connection goes on.
     Prepare(SqlError),
+}
+
+impl Failed {
+    /// The client has got nothing of the answer.
+    pub(super) fn is_unread(&self) -> bool {
+        use RelayError::{Died, NothingSent, Redefined, Refused};
+        match self {
+            Self::Relay(NothingSent(_) | Died(_) | Refused(_)) => true,
+            Self::Relay(Redefined { sent }) => !sent,
+            Self::Relay(_) => false,
+            Self::Prepare(_) => true,
+            Self::Client(_) => false,
+        }
+    }
 }
 
 impl Session {
@@ -55,14 +70,7 @@ impl Session {
                 SendError::Client(error) => Failed::Client(error),
                 SendError::Server(error) => Failed::Relay(RelayError::NothingSent(error)),
             })?;
-        let response = self.response_to(work, backend);
-        let (client, turn) = (&mut self.client.conn, &mut self.turn);
-        let owed = response.owed.clone();
-        let answer = relay(client, backend, &self.entry, turn, response, on_refusal).await;
-        if answer.is_err() {
-            self.state.owed = owed;
-        }
-        self.turn = None;
+        let answer = self.relayed(backend, work, on_refusal).await;
         let answer = answer.map_err(Failed::Relay)?;
         self.observe(backend, work, &answer);
         let failed = answer.error.is_some();
@@ -72,6 +80,39 @@ impl Session {
             backend.add_statement(*key, prepared.server_id);
         }
         Ok(answer)
+    }
+
+    async fn relayed(
+        &mut self,
+        backend: &mut Backend,
+        work: &Work,
+        on_refusal: OnRefusal,
+    ) -> Result<Answer, RelayError> {
+        let response = self.response_to(work, backend);
+        let proven = self.rests_on(work, backend);
+        let database = work.database(&self.state);
+        let names = self.names.as_deref();
+        let rests = Rests {
+            gate: &self.shared.gate,
+            proven,
+            inside: self.state.tx != Tx::None,
+            names: names.map(|names| TableNames { names, database }),
+        };
+        let (client, turn) = (&mut self.client.conn, &mut self.turn);
+        let owed = response.owed.clone();
+        let entry = &self.entry;
+        let answer = relay(client, backend, entry, turn, response, on_refusal, rests).await;
+        if answer.is_err() {
+            self.state.owed = owed;
+        }
+        self.turn = None;
+        answer
+    }
+
+    /// What a satellite's answer rests on. A description has no rows, and a cursor those of its execution.
+    fn rests_on(&mut self, work: &Work, backend: &Backend) -> Option<Proven> {
+        let answers = backend.server.role == Role::Satellite && work.shape() == Shape::Results;
+        self.proven.take().filter(|_| answers)
     }
 
     /// The number of the query's digest; 0 for what is no query.

@@ -171,6 +171,7 @@ impl Session {
                 (_, false) => Fault::Gone,
             },
             Failed::Relay(RelayError::Refused(_)) => Fault::Sql(SqlError::read_only_transaction()),
+            Failed::Relay(RelayError::Redefined { .. }) => Fault::Sql(SqlError::redefined()),
             Failed::Relay(RelayError::ClientGone | RelayError::Killed) => Fault::Gone,
             Failed::Client(error) | Failed::Relay(RelayError::Client(error)) => Fault::from(error),
             Failed::Prepare(error) => Fault::Sql(error),

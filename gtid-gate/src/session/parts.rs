@@ -14,7 +14,7 @@ use crate::clients::registry::Entry;
 use crate::clients::shared::Shared;
 use crate::common::consistency::Choice;
 use crate::common::memory::Share;
-use crate::freshness::{MasterLeave, Told};
+use crate::freshness::{MasterLeave, Proven, Told};
 use crate::ops::config::Config;
 use crate::protocol::charset::Encoding;
 use crate::protocol::session_track::{self, Own, Shown, Trackers};
@@ -52,6 +52,8 @@ pub(crate) struct Session {
     pub(super) names: Option<Arc<Names>>,
     /// The statement in hand reads: what its names stand for decides whether satellites may answer.
     pub(super) reads_names: bool,
+    /// What it rests on that a satellite may answer the statement in hand.
+    pub(super) proven: Option<Proven>,
     /// What is recorded of the statement in hand.
     pub(super) trace: Trace,
 }
@@ -91,6 +93,7 @@ impl Session {
             ties: Ties::NONE,
             names: None,
             reads_names: false,
+            proven: None,
             trace: Trace::default(),
         }
     }

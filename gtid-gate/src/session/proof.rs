@@ -1,14 +1,15 @@
 //! Reads of views that may ask about the session belong on the master: no satellite knows the session.
 //!
 //! In: a read, and what is known of the names in it. Out: the statement as one for the master, or leave to use a satellite.
+//! A satellite may get another definition while it runs the read: what was proven is looked at again before the client has the end of the answer.
 //! Must never: let a satellite answer before it is proven that it can.
 
 use super::fault::Fault;
 use super::parts::Session;
 use super::statement::Known;
 use super::work::Work;
-use crate::backend::Server;
-use crate::freshness::{Asks, Patience, Proof, TableNames, Unproven};
+use crate::backend::{Backend, Server};
+use crate::freshness::{Asks, Gate, Patience, Proof, Proven, TableNames, Unproven};
 use crate::protocol::error::SqlError;
 use crate::sql::{Class, Ties};
 use std::sync::Arc;
@@ -42,13 +43,13 @@ impl Session {
         if self.begins_snapshot {
             // It may read anything later. Which of that is not for satellites is refused then; but it must be known.
             return match self.shared.gate.proves(None, server, patience).await {
-                Err(Unproven::Asks(_)) => Ok(()),
+                Err(Unproven::Asks(_)) => Ok(None),
                 other => other,
             };
         }
         let reads_none = self.names.as_ref().is_some_and(|n| n.list.is_empty());
         if !self.reads_names || reads_none {
-            return Ok(());
+            return Ok(None);
         }
         let database = self.database_of(work);
         let names = self.names.as_deref();
@@ -57,18 +58,46 @@ impl Session {
     }
 
     /// The same where the transaction is on the satellite already: the master has another snapshot.
-    pub(super) async fn proves_inside(&self, id: usize, work: &Work) -> Result<(), Fault> {
+    pub(super) async fn proves_inside(&mut self, id: usize, work: &Work) -> Result<(), Fault> {
         let Some(server) = self.shared.gate.servers.find(id) else {
             return Ok(());
         };
         let proof = self.proves(&server, work, Patience::NobodyElseCan).await;
-        proof.map_err(|unproven| {
+        self.proven = proof.map_err(|unproven| {
             let reason = unproven.reason();
             SqlError::gate(format_args!(
                 "not possible in a read-only transaction on a satellite: {reason}"
             ))
-            .into()
-        })
+        })?;
+        Ok(())
+    }
+}
+
+/// What the answer in hand rests on; it is looked at when that has ended.
+pub(super) struct Rests<'a> {
+    pub gate: &'a Gate,
+    pub proven: Option<Proven>,
+    /// A transaction is on the satellite.
+    pub inside: bool,
+    pub names: Option<TableNames<'a>>,
+}
+
+impl Rests<'_> {
+    /// As far as that is known at once.
+    pub(super) fn holds(&self) -> bool {
+        let proven = self.proven.as_ref();
+        proven.is_none_or(|proven| self.gate.table_writes.holds(proven))
+    }
+
+    pub(super) async fn held(&self, backend: &Backend, sent: bool) -> bool {
+        let Some(proven) = &self.proven else {
+            return true;
+        };
+        let patience = match sent || self.inside {
+            true => Patience::NobodyElseCan,
+            false => Patience::MasterCan,
+        };
+        self.gate.held(proven, self.names, backend, patience).await
     }
 }
 

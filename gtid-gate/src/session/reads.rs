@@ -240,12 +240,8 @@ impl Session {
         class_of(classes, TableNames { names, database })
     }
 
-    /// Where the statement's unqualified names belong: a prepared one's to the schema that it was prepared in.
     pub(super) fn database_of<'a>(&'a self, work: &'a Work) -> Option<&'a str> {
-        match work {
-            Work::Execute(execution) => execution.text.database.as_deref(),
-            _ => self.state.database.as_deref(),
-        }
+        work.database(&self.state)
     }
 
     /// What a satellite lacks is read on the master as if it were not fresh enough, and what it refuses as a write runs
@@ -376,13 +372,7 @@ impl Session {
             OnRefusal::Report
         };
         let outcome = self.exchange(&mut backend, work, on_refusal).await;
-        let moves = matches!(
-            outcome,
-            Err(Failed::Relay(
-                RelayError::NothingSent(_) | RelayError::Died(_) | RelayError::Refused(_)
-            ) | Failed::Prepare(_))
-        );
-        if moves && begins {
+        if begins && outcome.as_ref().is_err_and(Failed::is_unread) {
             self.state.tx = Tx::Pending;
         }
         self.read_ended(server, backend, work, outcome)
@@ -414,6 +404,12 @@ impl Session {
                 self.shared.metrics.refused_as_write.inc();
                 self.connections.satellites.put(backend);
                 Err(Unread::OnMaster(code))
+            }
+            Err(Failed::Relay(RelayError::Redefined { sent: false })) if work.repeatable() => {
+                Err(Unread::Unproven(Unproven::Unknown))
+            }
+            Err(Failed::Relay(RelayError::Redefined { .. })) => {
+                Err(Unread::Fault(self.redefined(backend)))
             }
             Err(Failed::Prepare(error)) => Err(Unread::OnMaster(error.code)),
             Err(failed) => Err(Unread::Fault(
@@ -450,9 +446,12 @@ impl Session {
             self.connections.satellites.put(backend);
             return Err(Unread::Fault(Fault::Sql(error)));
         }
-        if let Err(unproven) = self.proves(server, work, Patience::MasterCan).await {
-            self.connections.satellites.put(backend);
-            return Err(Unread::Unproven(unproven));
+        match self.proves(server, work, Patience::MasterCan).await {
+            Ok(proven) => self.proven = proven,
+            Err(unproven) => {
+                self.connections.satellites.put(backend);
+                return Err(Unread::Unproven(unproven));
+            }
         }
         if backend.incarnation == *incarnation
             && opening.is_empty()

@@ -4,6 +4,7 @@
 //! Must never: let a client take the rest of a broken response for a whole one.
 
 use super::infile::pass_file;
+use super::proof::Rests;
 use super::work::{SendError, last_words};
 use crate::backend::{Backend, Role, Turn};
 use crate::clients::registry::Entry;
@@ -59,6 +60,10 @@ pub enum RelayError {
     },
     /// The satellite refused, with this error, what the master may not refuse; the client has got nothing.
     Refused(u16),
+    /// What the read names may have been redefined before it ended; `sent`: the client has got some of it, and an error packet is to end it.
+    Redefined {
+        sent: bool,
+    },
     /// The client stopped in the middle of a file, or what it sent is no file.
     Client(PacketError),
     ClientGone,
@@ -80,6 +85,7 @@ pub async fn relay(
     turn: &mut Option<Turn>,
     mut response: Response,
     on_refusal: OnRefusal,
+    rests: Rests<'_>,
 ) -> Result<Answer, RelayError> {
     let began = Instant::now();
     let first = first_packet(backend, entry).await.map_err(not_sent)?;
@@ -94,8 +100,12 @@ pub async fn relay(
             return Err(RelayError::Refused(code));
         }
     }
-    let passed = pass(client, backend, entry, turn, &mut response, &mut took).await;
-    client.seq = response.seq();
+    let (seq, taking) = (client.seq, &mut took);
+    let passed = pass(client, backend, entry, turn, &mut response, taking, rests).await;
+    client.seq = match passed {
+        Err(RelayError::Redefined { sent: false }) => seq,
+        _ => response.seq(),
+    };
     passed?;
     let kept_back = response
         .unknown_thread
@@ -167,10 +177,16 @@ async fn pass(
     turn: &mut Option<Turn>,
     response: &mut Response,
     took: &mut Duration,
+    rests: Rests<'_>,
 ) -> Result<(), RelayError> {
     let mut sent = false;
     loop {
-        let (count, step) = response.advance(backend.conn.buffered());
+        let (mut count, step) = response.advance(backend.conn.buffered());
+        let mut ended = Ok(());
+        if step == Step::Done && !held(&rests, backend, turn, sent).await {
+            count = withhold(backend, response, count, sent);
+            ended = Err(RelayError::Redefined { sent });
+        }
         if step == Step::Infile {
             client.expect_file();
         }
@@ -183,7 +199,7 @@ async fn pass(
             sent = true;
         }
         match step {
-            Step::Done => return Ok(()),
+            Step::Done => return ended,
             Step::Infile => {
                 // The client's pace counts from here on.
                 *turn = None;
@@ -206,6 +222,23 @@ async fn pass(
             }
         }
     }
+}
+
+/// Whether the answer, which has ended, is what it was proven to be.
+async fn held(rests: &Rests<'_>, backend: &Backend, turn: &mut Option<Turn>, sent: bool) -> bool {
+    rests.holds() || {
+        *turn = None;
+        rests.held(backend, sent).await
+    }
+}
+
+/// Of the last bytes of an answer those that the client gets all the same: what comes before the last packet, if it has got some already.
+fn withhold(backend: &mut Backend, response: &mut Response, count: usize, sent: bool) -> usize {
+    let kept = if sent { response.take_back_end() } else { 0 };
+    let rest = backend.conn.buffered().split_off(count);
+    backend.conn.buffered().truncate(kept);
+    backend.conn.buffered().unsplit(rest);
+    kept
 }
 
 /// Sends to the client. One that does not take its answer must not hold up those that wait for their turn.

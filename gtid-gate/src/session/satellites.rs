@@ -69,15 +69,15 @@ impl Session {
                 self.connections.satellites.put(backend);
                 Err(Fault::Sql(error))
             }
-            Err(Failed::Relay(RelayError::NothingSent(_)) | Failed::Prepare(_))
-                if self.can_move(id, work) =>
-            {
-                self.move_unread(id, work, None).await
-            }
+            Err(
+                Failed::Relay(RelayError::NothingSent(_) | RelayError::Redefined { sent: false })
+                | Failed::Prepare(_),
+            ) if self.can_move(id, work) => self.move_unread(id, work, None).await,
             Err(Failed::Relay(RelayError::Died(_))) if self.can_move(id, work) => {
                 let dead = Some(backend.server.clone());
                 self.move_unread(id, work, dead).await
             }
+            Err(Failed::Relay(RelayError::Redefined { .. })) => Err(self.redefined(backend)),
             Err(failed) => {
                 let server = backend.server.clone();
                 Err(self.satellite_failed(&server, &backend, failed))
@@ -146,6 +146,20 @@ impl Session {
             }
             _ => self.satellite_lost(server.id),
         }
+    }
+
+    /// The answer may be of another definition, and nobody else can give it: the client has some of it, or the transaction is here.
+    pub(super) fn redefined(&mut self, mut backend: Box<Backend>) -> Fault {
+        let error = SqlError::redefined();
+        let answer = Answer {
+            error: Some(error.code),
+            shown: self.state.shown,
+            ..Answer::default()
+        };
+        self.after(&mut backend, &answer, Told::Data);
+        self.connections.satellites.put(backend);
+        self.count_error("redefined");
+        Fault::Sql(error)
     }
 
     fn satellite_lost(&mut self, id: usize) -> Fault {

@@ -25,6 +25,7 @@ mod lost_servers;
 mod memory;
 mod questions;
 mod records;
+mod redefined;
 mod service_time;
 mod status;
 mod streams;

@@ -3,6 +3,7 @@
 //! Must never: be sent a second time unless it can be, whole and without effect.
 
 use super::execution::Execution;
+use super::state::State;
 use crate::backend::{Backend, StatementKey};
 use crate::protocol::codec::Conn;
 use crate::protocol::error::{BackendError, PacketError};
@@ -61,6 +62,14 @@ pub enum Work {
 }
 
 impl Work {
+    /// Where unqualified names belong: a prepared statement's to the schema that it was prepared in.
+    pub fn database<'a>(&'a self, state: &'a State) -> Option<&'a str> {
+        match self {
+            Self::Execute(execution) => execution.text.database.as_deref(),
+            _ => state.database.as_deref(),
+        }
+    }
+
     pub fn shape(&self) -> Shape {
         match self {
             Self::Query { .. } => Shape::Results,

@@ -78,8 +78,8 @@ fn position(executed: &str) -> Arc<Position> {
 
 /// Of a master that had 1-10 when the stream began.
 fn begun() -> TableWrites {
-    let writes = TableWrites::default();
-    writes.begin("m", &set("1-10"));
+    let writes = TableWrites::new(None, false);
+    writes.begin("m", &set("1-10"), false);
     writes.catalog(sample("1-10", "1-10"));
     writes
 }
@@ -112,7 +112,7 @@ fn what_the_stream_has_not_told_yet_is_waited_for_or_all_is_needed() {
     writes.lost();
     assert_eq!(needs(&writes, T, "1-12"), Everything);
     assert_eq!(needs(&writes, T, "1-10"), Needs::These(set("1-10")));
-    writes.begin("m", &set("1-12"));
+    writes.begin("m", &set("1-12"), false);
     assert_eq!(needs(&writes, T, "1-12"), Behind, "a table may have come");
     writes.catalog(sample("1-12", "1-12"));
     assert_eq!(
@@ -139,7 +139,7 @@ fn what_is_told_again_changes_nothing() {
     for number in [11, 12] {
         writes.wrote(wrote(number, Some(&[if number == 11 { "t" } else { "u" }])));
     }
-    writes.begin("m", &set("1-10"));
+    writes.begin("m", &set("1-10"), false);
     assert!(!writes.wrote(wrote(11, Some(&["t"]))));
     assert!(!writes.wrote(wrote(12, Some(&["t"]))));
     assert_eq!(needs(&writes, T, "1-12"), Needs::These(set("1-11")));
@@ -171,7 +171,7 @@ fn a_barrier_is_needed_by_all_and_ends_what_is_known_of_views() {
 fn another_master_or_another_history_begins_anew() {
     let writes = begun();
     writes.wrote(wrote(11, Some(&["u"])));
-    writes.begin("other", &set(""));
+    writes.begin("other", &set(""), false);
     assert_eq!(needs(&writes, T, "1-11"), Behind);
     let writes = begun();
     writes.look_at(&position("1-12"));
@@ -198,8 +198,8 @@ mod any_history {
             let all = history.len();
             let (begins, master) = (begins.min(all), master.min(all));
             let upto = |n: usize| if n == 0 { String::new() } else { format!("1-{n}") };
-            let writes = TableWrites::default();
-            writes.begin("m", &set(&upto(begins)));
+            let writes = TableWrites::new(None, false);
+            writes.begin("m", &set(&upto(begins)), false);
             let tables = ["a", "b", "c", "d"];
             let mut last = begins;
             for at in begins..all {
@@ -207,7 +207,7 @@ mod any_history {
                     // The connection breaks; the next one begins later, or earlier.
                     last = at.saturating_sub(at % 3).min(at);
                     writes.lost();
-                    writes.begin("m", &set(&upto(last)));
+                    writes.begin("m", &set(&upto(last)), false);
                     for (again, table) in history.iter().enumerate().take(at).skip(last) {
                         writes.wrote(wrote(again as u64 + 1, table.map(|t| &tables[t..=t])));
                     }
@@ -263,7 +263,7 @@ mod names {
 
     fn followed(text: &str) -> TableWrites {
         let writes = TableWrites::new(None, true);
-        writes.begin("m", &set("1-10"));
+        writes.begin("m", &set("1-10"), false);
         writes.catalog(with_view(text, "1-10", "1-10"));
         writes
     }
@@ -280,7 +280,7 @@ mod names {
             database: Some("Db"),
         };
         match writes.proves(Some(read), Some(&set(has))) {
-            Ok(()) => "yes".into(),
+            Ok(_) => "yes".into(),
             Err(Unproven::Asks(asks)) => asks.what.to_string(),
             Err(Unproven::Unknown) => "unknown".into(),
         }
@@ -377,7 +377,7 @@ mod names {
     #[test]
     fn of_a_capture_that_sends_no_definitions_no_view_is_proven() {
         let writes = TableWrites::new(None, true);
-        writes.begin("m", &set("1-10"));
+        writes.begin("m", &set("1-10"), false);
         writes.catalog(Sample {
             definitions: Vec::new(),
             ..with_view(PLAIN, "1-10", "1-10")
@@ -387,6 +387,96 @@ mod names {
             "view `db`.`v`: definition that is not known"
         );
         assert_eq!(proof(&writes, T, "1-10"), "yes");
+    }
+
+    fn proven(writes: &TableWrites) -> Proven {
+        let names = understand(V).names.unwrap();
+        let read = TableNames {
+            names: &names,
+            database: Some("Db"),
+        };
+        let proof = writes.proves(Some(read), Some(&set("1-10")));
+        proof.unwrap().unwrap()
+    }
+
+    /// After the read, of `v`.
+    fn held(writes: &TableWrites, proven: &Proven, has: Option<&str>) -> Option<bool> {
+        let names = understand(V).names.unwrap();
+        let read = TableNames {
+            names: &names,
+            database: Some("Db"),
+        };
+        let held = writes.held(proven, Some(read), has.map(set).as_ref());
+        assert!(!writes.holds(proven) || held == Some(true));
+        held
+    }
+
+    fn redefines(writes: &TableWrites, number: u64, name: &str) {
+        let name = Table {
+            schema: "db".into(),
+            name: name.into(),
+        };
+        writes.wrote(Written {
+            redefines: Redefines::These(vec![name]),
+            ..defined(number)
+        });
+    }
+
+    #[test]
+    fn a_proof_holds_until_something_behind_its_names_is_redefined() {
+        for (name, holds) in [("w", true), ("v", false), ("t", false)] {
+            let writes = followed(PLAIN);
+            let proven = proven(&writes);
+            assert!(writes.holds(&proven));
+            writes.wrote(wrote(11, Some(&["v", "t"])));
+            assert!(writes.holds(&proven), "rows are no definitions");
+            redefines(&writes, 12, name);
+            assert!(!writes.holds(&proven));
+            assert_eq!(held(&writes, &proven, None), Some(holds), "{name}");
+            // What is harmless again may have been something else meanwhile.
+            writes.catalog(with_view(PLAIN, "1-12", "1-12"));
+            assert_eq!(held(&writes, &proven, None), Some(holds), "{name}");
+        }
+        let writes = followed(PLAIN);
+        let proven = proven(&writes);
+        writes.wrote(defined(11));
+        assert_eq!(held(&writes, &proven, Some("1-10")), Some(false), "any");
+    }
+
+    #[test]
+    fn a_proof_that_the_stream_was_lost_after_holds_if_the_satellite_has_no_more_than_was_told() {
+        let writes = followed(PLAIN);
+        let proven = proven(&writes);
+        writes.lost();
+        assert_eq!(held(&writes, &proven, None), None);
+        assert_eq!(held(&writes, &proven, Some("1-11")), None);
+        assert_eq!(held(&writes, &proven, Some("1-10")), Some(true));
+        writes.begin("m", &set("1-10"), true);
+        assert_eq!(held(&writes, &proven, None), None, "before the first mark");
+        writes.begin("m", &set("1-12"), true);
+        assert_eq!(held(&writes, &proven, Some("1-10")), Some(false), "untold");
+    }
+
+    #[test]
+    fn what_is_known_is_trusted_from_the_time_that_a_mark_brings_back_and_not_for_long() {
+        let writes = followed(PLAIN);
+        writes.begin("m", &set("1-10"), true);
+        let proven = proven(&writes);
+        for time in [0, writes.clock() + 1_000_000, u64::MAX] {
+            writes.marked(time);
+            assert!(!writes.holds(&proven), "no time of the gate's: {time}");
+        }
+        let old = Instant::now() - 2 * TRUSTED;
+        let writes = TableWrites {
+            began: old,
+            ..writes
+        };
+        writes.marked(1);
+        assert!(!writes.holds(&proven), "too old");
+        writes.marked(writes.clock());
+        assert!(writes.holds(&proven));
+        writes.lost();
+        assert!(!writes.holds(&proven));
     }
 
     #[test]

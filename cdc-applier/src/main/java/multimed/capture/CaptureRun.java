@@ -86,6 +86,7 @@ final class CaptureRun implements AutoCloseable {
                     lock.watch(writer::fail);
                     stream(claim, tail, master);
                 } finally {
+                    tableStream.pause();
                     live.restart();
                 }
             }

@@ -169,6 +169,7 @@ final class Sequencer implements BinlogReader.Sink {
         if (epoch.set().contains(gtid)) {
             log.warn("the master sent a transaction again, ignored gtid={}", gtid);
         } else {
+            tableStream.settle();
             if (fault == TestFault.Kind.REPEAT && large == null) {
                 writeOnce();
             }

@@ -18,6 +18,7 @@ final class Frames {
     static final int TRANSACTION = 2;
     static final int HEARTBEAT = 3;
     static final int CATALOG = 4;
+    static final int MARK = 5;
     private static final int ALL = 1;
     private static final int ALL_ROWS = 2;
     private static final int VIEW = 1;
@@ -36,6 +37,14 @@ final class Frames {
             out.writeShort(VERSION);
             string(serverUuid, out);
             set(before, out);
+            out.writeByte(MARK);
+        });
+    }
+
+    static byte[] mark(long number, long clock) {
+        return frame(MARK, out -> {
+            out.writeLong(number);
+            out.writeLong(clock);
         });
     }
 

@@ -22,8 +22,8 @@ final class TableRing {
     /** What a subscriber gets first. @param before all whose tables are not told */
     record Start(String serverUuid, GtidSet before, List<byte[]> frames, Place place) {}
 
-    /** What follows; nothing if nothing came in time. */
-    record Batch(List<byte[]> frames, Place place) {}
+    /** What follows; nothing if nothing came in time. @param last there is no more, nor is another capture's elsewhere */
+    record Batch(List<byte[]> frames, Place place, boolean last) {}
 
     private final Entry[] entries;
     private final long mostBytes;
@@ -34,6 +34,9 @@ final class TableRing {
     /** Entries are numbered over all epochs. */
     private long oldest;
     private long next;
+    /** Behind the last entry that redefines names. */
+    private long redefined;
+    private boolean paused;
     private long bytes;
     private byte[] catalog;
     /** How often the catalog was read. */
@@ -52,6 +55,7 @@ final class TableRing {
         serverUuid = uuid;
         before = set;
         catalog = null;
+        paused = false;
         epoch++;
         notifyAll();
     }
@@ -71,6 +75,22 @@ final class TableRing {
         entries[index(next++)] = new Entry(gtid, frame);
         bytes += frame.length;
         notifyAll();
+    }
+
+    /** The same, and names stand for something else after it. */
+    synchronized void addRedefining(Gtid gtid, byte[] frame) {
+        add(gtid, frame);
+        redefined = next;
+    }
+
+    /** Nothing comes until the next epoch; it may be another capture's. */
+    synchronized void pause() {
+        paused = true;
+    }
+
+    /** The place of who has all that redefines names. */
+    synchronized long redefined() {
+        return redefined;
     }
 
     private void forgetOldest() {
@@ -123,7 +143,7 @@ final class TableRing {
         if (catalog != null && place.catalog() != catalogs) {
             frames.add(catalog);
         }
-        return new Batch(frames, new Place(epoch, end, catalogs));
+        return new Batch(frames, new Place(epoch, end, catalogs), end == next && !paused);
     }
 
     /** It was too slow for the ring. */

@@ -18,8 +18,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * In: what each transaction wrote, from the thread that reads the binlog. Out: the same over TCP to each subscriber, as TABLE_STREAM.md has it. Lives as
- * long as the process, over epochs. Threads: table-catalog reads the master's catalog, table-stream accepts, table-subscriber sends, one each; all daemons. Must never: make
- * that thread wait for a subscriber.
+ * long as the process, over epochs. Threads: table-catalog reads the master's catalog, table-stream accepts, table-subscriber sends and
+ * table-acknowledgments reads, one each; all daemons. Must never: make that thread wait for a subscriber.
  */
 public final class TableStream implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(TableStream.class);
@@ -27,6 +27,8 @@ public final class TableStream implements AutoCloseable {
     private static final long BYTES = 32L * 1024 * 1024;
     private static final int MOST_SUBSCRIBERS = 64;
     private static final int LOOK_MS = 1000;
+    /** For so long the log waits for subscribers. Longer than any of them trusts what it knows without a new mark. */
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final ServerSocket server = new ServerSocket();
     private final Metrics metrics;
@@ -34,6 +36,10 @@ public final class TableStream implements AutoCloseable {
     private final CatalogWatch catalog;
     /** Of the accepting thread: the last one was refused. */
     private boolean refusing;
+    /** When a subscriber that acknowledges was lost last, of this process or of one before it: it may not know that yet. */
+    private volatile long lostAt = System.nanoTime();
+    /** Of capture's thread: all subscribers have what redefined names before this place of the ring. */
+    private long settled;
     private final Set<Subscriber> subscribers = ConcurrentHashMap.newKeySet();
 
     public TableStream(Address listen, MasterAccess master, Metrics metrics) throws IOException {
@@ -64,6 +70,7 @@ public final class TableStream implements AutoCloseable {
     public void restart(String serverUuid, GtidSet before) {
         ring.restart(serverUuid, before);
         catalog.restarted();
+        lostAt = System.nanoTime();
         subscribers.forEach(Subscriber::close);
     }
 
@@ -71,18 +78,51 @@ public final class TableStream implements AutoCloseable {
     public void restart(GtidSet before) {
         ring.restart(before);
         catalog.changed();
+        lostAt = System.nanoTime();
         subscribers.forEach(Subscriber::close);
+    }
+
+    /** The epoch has ended: nobody is told any more that nothing was redefined. */
+    public void pause() {
+        ring.pause();
     }
 
     public void publish(Gtid gtid, long commitTimeMicros, WrittenTables written) {
         byte[] frame = Frames.transaction(gtid, commitTimeMicros, written);
         boolean tooLong = frame.length > Frames.LONGEST_TRANSACTION;
         boolean all = written.all() || tooLong;
-        ring.add(gtid, tooLong ? Frames.transaction(gtid, commitTimeMicros, WrittenTables.ALL_ROWS) : frame);
+        if (tooLong) {
+            ring.add(gtid, Frames.transaction(gtid, commitTimeMicros, WrittenTables.ALL_ROWS));
+        } else if (written.keepsNames()) {
+            ring.add(gtid, frame);
+        } else {
+            ring.addRedefining(gtid, frame);
+        }
         if (all) {
             catalog.changed(gtid);
         }
         metrics.add(Metric.CAPTURE_TABLE_STREAM, all ? "all" : "tables", 1);
+    }
+
+    /**
+     * Before a transaction goes to the log, from capture's thread: waits, not for long, until each subscriber that acknowledges has all that was
+     * published of redefined names. Who has not in time is disconnected, and has found by itself that it knows nothing.
+     */
+    public void settle() throws InterruptedException {
+        long number = ring.redefined();
+        if (number == settled) {
+            return;
+        }
+        long deadline = System.nanoTime() + PATIENCE_NANOS;
+        for (Subscriber each : subscribers) {
+            if (!each.awaitAcknowledged(number, deadline)) {
+                log.warn("a subscriber of the table stream does not acknowledge, disconnected address={}", each.address());
+                metrics.add(Metric.CAPTURE_TABLE_STREAM_SLOW, 1);
+                each.close();
+            }
+        }
+        TimeUnit.NANOSECONDS.sleep(lostAt + PATIENCE_NANOS - System.nanoTime());
+        settled = number;
     }
 
     private void accept() {
@@ -132,6 +172,9 @@ public final class TableStream implements AutoCloseable {
             log.warn("a subscriber of the table stream is too slow, disconnected address={}", subscriber.address());
             metrics.add(Metric.CAPTURE_TABLE_STREAM_SLOW, 1);
         }
+        if (subscriber.acknowledges()) {
+            lostAt = System.nanoTime();
+        }
         subscribers.remove(subscriber);
         count();
     }
@@ -140,7 +183,7 @@ public final class TableStream implements AutoCloseable {
         metrics.set(Metric.CAPTURE_TABLE_SUBSCRIBERS, subscribers.size());
     }
 
-    private static void start(String name, Runnable task) {
+    static void start(String name, Runnable task) {
         Thread thread = new Thread(task, name);
         thread.setDaemon(true);
         thread.start();

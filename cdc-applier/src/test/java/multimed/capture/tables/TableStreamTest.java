@@ -1,13 +1,16 @@
 package multimed.capture.tables;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.net.BindException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import multimed.binlog.TableName;
 import multimed.gtid.Gtid;
@@ -212,6 +215,91 @@ class TableStreamTest {
             assertEquals(1, metric("slow_total"));
             awaitSubscribers(1);
             assertClosed(slow);
+        }
+    }
+
+    private CompletableFuture<Void> settling() {
+        return CompletableFuture.runAsync(() -> {
+            try {
+                stream.settle();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        });
+    }
+
+    /** One that has acknowledged all that it was sent, and knows that. */
+    private TestSubscriber acknowledging() throws IOException {
+        TestSubscriber subscriber = subscriber();
+        subscriber.acknowledge(0, 7);
+        subscriber.markOf(7);
+        return subscriber;
+    }
+
+    @Test
+    void theLogWaitsUntilWhoAcknowledgesHasWhatWasRedefined() throws IOException {
+        stream.restart(MASTER, FIRST);
+        try (TestSubscriber first = acknowledging(); TestSubscriber second = acknowledging(); TestSubscriber silent = subscriber()) {
+            publish(10, WrittenTables.ALL);
+            CompletableFuture<Void> settling = settling();
+            assertEquals(MASTER + ":10 1010 ALL", first.next());
+            assertEquals(MASTER + ":10 1010 ALL", second.next());
+            first.acknowledge(first.markOf(7), 8);
+            // The mark with its time shows that this was read.
+            first.markOf(8);
+            assertFalse(settling.isDone());
+            second.acknowledge(second.markOf(7), 8);
+            settling.join();
+            assertEquals(0, metric("slow_total"));
+            awaitSubscribers(3);
+            assertEquals(hello("1-9"), silent.next());
+            publish(11);
+            settling().join();
+        }
+    }
+
+    @Test
+    void whoDoesNotAcknowledgeInTimeIsDisconnected() throws IOException {
+        stream.restart(MASTER, FIRST);
+        try (TestSubscriber hung = acknowledging(); TestSubscriber silent = subscriber()) {
+            publish(10, WrittenTables.ALL);
+            settling().join();
+            assertEquals(1, metric("slow_total"));
+            assertClosed(hung);
+            silent.next();
+            assertEquals(MASTER + ":10 1010 ALL", silent.next());
+            awaitSubscribers(1);
+        }
+    }
+
+    /** It may not know yet that it was disconnected. */
+    @Test
+    void theLogWaitsForWhoWasLostAMomentAgo() throws IOException {
+        stream.restart(MASTER, FIRST);
+        long began = System.nanoTime();
+        acknowledging().close();
+        awaitSubscribers(0);
+        publish(10, WrittenTables.ALL);
+        settling().join();
+        assertTrue(System.nanoTime() - began >= 1_000_000_000);
+    }
+
+    /** A mark says that all before it came: while a batch of the ring is left, or between epochs, none is sent. */
+    @Test
+    void aMarkComesBehindAllThatWasPublishedBeforeItsTime() throws IOException {
+        stream.restart(MASTER, FIRST);
+        try (TestSubscriber subscriber = acknowledging()) {
+            for (int i = 10; i < 16; i++) {
+                publish(i);
+                subscriber.acknowledge(0, i);
+                assertEquals(told(i), subscriber.next());
+                assertEquals(i - 9, subscriber.markOf(i));
+            }
+            stream.pause();
+            subscriber.acknowledge(0, 99);
+            for (String frame = subscriber.any(); !frame.equals("heartbeat"); frame = subscriber.any()) {
+                assertFalse(frame.endsWith(" 99"));
+            }
         }
     }
 

@@ -2,6 +2,7 @@ package multimed.capture.tables;
 
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
+import java.io.DataOutputStream;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -36,10 +37,23 @@ public final class TestSubscriber implements AutoCloseable {
         socket.getOutputStream().write(bytes);
     }
 
-    /** The next frame that is neither heartbeat nor catalog: {@code hello 1 UUID BEFORE}, {@code GTID TIME ALL} or {@code GTID TIME [schema.table, …]}. */
+    /** As a client that acknowledges. */
+    void acknowledge(long number, long clock) throws IOException {
+        DataOutputStream out = new DataOutputStream(socket.getOutputStream());
+        out.writeLong(number);
+        out.writeLong(clock);
+    }
+
+    /** The number of the next mark with this time, whatever comes before it. */
+    long markOf(long clock) throws IOException {
+        String frame = any();
+        return frame.startsWith("mark ") && frame.endsWith(" " + clock) ? Long.parseLong(frame.split(" ")[1]) : markOf(clock);
+    }
+
+    /** The next frame that is neither heartbeat, mark nor catalog: {@code hello 1 UUID BEFORE}, {@code GTID TIME ALL} or {@code GTID TIME [schema.table, …]}. */
     public String next() throws IOException {
         String frame = any();
-        return frame.equals("heartbeat") || frame.startsWith("catalog") ? next() : frame;
+        return frame.equals("heartbeat") || frame.startsWith("mark") || frame.startsWith("catalog") ? next() : frame;
     }
 
     /** The next catalog, whatever comes before it: {@code catalog CASE [schema.view=[schema.table, …], …] [child>parent, …] [table, …] [kind schema.name[parameter, …]: text, …]}. */
@@ -53,10 +67,12 @@ public final class TestSubscriber implements AutoCloseable {
         in.readFully(frame);
         var body = new DataInputStream(new java.io.ByteArrayInputStream(frame));
         String text = switch (body.read()) {
-            case 1 -> "hello " + body.readUnsignedShort() + " " + text(body, body.readUnsignedShort()) + " " + text(body, body.readInt());
+            case 1 -> "hello " + body.readUnsignedShort() + " " + text(body, body.readUnsignedShort()) + " " + text(body, body.readInt())
+                    + (body.readByte() == 5 ? "" : " without marks");
             case 2 -> text(body, body.readUnsignedShort()) + " " + body.readLong() + " " + written(body);
             case 3 -> "heartbeat";
             case 4 -> catalog(body);
+            case 5 -> "mark " + body.readLong() + " " + body.readLong();
             default -> throw new IOException("unknown frame");
         };
         if (body.available() > 0) {
