@@ -6,6 +6,8 @@ In: two answers of wire.Connection. Out: what differs, in words. Must never: kno
 import datetime
 import re
 
+import wire
+
 # How a server came to its rows, not what they are: two servers may choose two plans, and one may be slow.
 # (SERVER_QUERY_NO_GOOD_INDEX_USED, SERVER_QUERY_NO_INDEX_USED, SERVER_QUERY_WAS_SLOW)
 PLAN_FLAGS = 0x10 | 0x20 | 0x800
@@ -31,7 +33,7 @@ def normal_part(part):
             kind,
             columns,
             between and normal_part(between),
-            tuple(row if isinstance(row, tuple) else without_now(row) for row in rows),
+            tuple(row if isinstance(row, tuple) else normal_row(row) for row in rows),
             normal_part(end),
         )
     return part
@@ -65,6 +67,13 @@ def normal_error(part):
     if code in (1109, 1146) and b"information_schema" in message.lower():
         return (kind, 1109, state, b"")
     return (kind, code, state, CLIENT_HOST.sub(b"@'...'", STATEMENT_HANDLER.sub(b"handler (...)", message)))
+
+
+def normal_row(row):
+    """Also of SHOW WARNINGS, which repeats messages."""
+    if CLIENT_HOST.search(row):
+        return tuple(value and CLIENT_HOST.sub(b"@'...'", value) for value in wire.row(row))
+    return without_now(row)
 
 
 def without_now(row):

@@ -216,7 +216,7 @@ class Player:
         self.read_all()
         held, expected = self.side.locks(), self.expected()
         if expected is not None:
-            allowed = list(expected[0][1])
+            allowed = list(expected[0][1]) if expected[0][0] == "locks" else []
             deadline = time.monotonic() + MOMENT_S
             while set(held) - set(allowed) and time.monotonic() < deadline:
                 time.sleep(PAUSE_S)
@@ -230,7 +230,7 @@ class Player:
         self.read_all()
         result = self.answers.pop()[1][0]
         with contextlib.closing(wire.Connection(self.side.door, (fixtures.OTHER_ACCOUNT.encode(), b"wrong"), only_key=True)) as asked:
-            self.note(command, [("key", result[0] == "result" and (asked.public_key or b"none") in result[3][0])])
+            self.note(command, [("key", result[0] == "result" and (asked.public_key or b"none") in b"".join(result[3]))])
 
     def do_victim(self, command):
         self.read_all()

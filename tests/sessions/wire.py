@@ -95,7 +95,9 @@ class Connection:
 
     def __init__(self, address, account, capabilities=0, charset=255, database=None, only_key=False):
         self.account, self.charset = account, charset
-        self.socket = socket.create_connection(address, timeout=TIMEOUT_S)
+        # A wrong password makes later logins from its address wait.
+        source = ("127.0.0.2", 0) if only_key and address[0].startswith("127.") else None
+        self.socket = socket.create_connection(address, timeout=TIMEOUT_S, source_address=source)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.received, self.position, self.unsent = b"", 0, []
         self.public_key, self.only_key = None, only_key

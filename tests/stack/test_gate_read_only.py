@@ -89,6 +89,8 @@ def test_a_definition_and_begin_end_a_read_only_transaction(session):
     assert outcome(session, "/* app */ CREATE TABLE u (id INT)") is None
     begin_on_satellite(session)
     assert outcome(session, "BEGIN") is None
+    assert outcome(session, "INSERT INTO t VALUES (2)") == 1792, "as MySQL, which lets the access mode last"
+    assert outcome(session, "START TRANSACTION READ WRITE") is None
     assert outcome(session, "INSERT INTO t VALUES (2)") is None
     session.execute("ROLLBACK")
 

@@ -24,6 +24,7 @@ use tokio_rustls::TlsConnector;
 pub const COM_QUIT: u8 = 0x01;
 pub const COM_INIT_DB: u8 = 0x02;
 pub const COM_PING: u8 = 0x0e;
+pub const COM_SET_OPTION: u8 = 0x1b;
 const COM_STMT_CLOSE: u8 = 0x19;
 const COM_RESET_CONNECTION: u8 = 0x1f;
 
@@ -416,8 +417,8 @@ impl Backend {
         Ok(())
     }
 
-    /// The status flags, and what has changed since the server could report it last. Leaves warnings and FOUND_ROWS() as they are
-    /// (measured).
+    /// The status flags, and what has changed since the server could report it last. Leaves warnings and FOUND_ROWS() as they are, and
+    /// ROW_COUNT() at -1, as what had no room for it does: an error, or rows (measured).
     pub async fn status(
         &mut self,
         wanted: Option<&Trackers>,
@@ -431,6 +432,13 @@ impl Backend {
         }
         let tracked = session_track::read(&answer, wanted, shown, &[])?;
         self.unreported = false;
+        // The ping has set ROW_COUNT() to 0.
+        let off = u8::from(self.capabilities & cap::MULTI_STATEMENTS == 0);
+        match self.simple_command(&[COM_SET_OPTION, off, 0]).await {
+            // An expired password allows no more than the ping.
+            Ok(()) | Err(BackendError::Sql(_)) => {}
+            Err(error) => return Err(error),
+        }
         Ok((wire::ok_status(&answer)?, tracked.unwrap_or_default()))
     }
 

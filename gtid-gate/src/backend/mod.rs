@@ -19,8 +19,8 @@ mod turns;
 
 pub use backlog::{Backlog, Look, Looks, ORDINARY_LAG};
 pub use connection::{
-    Backend, BackendStatement, COM_INIT_DB, COM_PING, COM_QUIT, Server, Socket, StatementKey, Wish,
-    bounded, set_charset,
+    Backend, BackendStatement, COM_INIT_DB, COM_PING, COM_QUIT, COM_SET_OPTION, Server, Socket,
+    StatementKey, Wish, bounded, set_charset,
 };
 pub use membership::Servers;
 pub use monitor::{LONGEST_QUESTION, Monitor, sample, sample_after};

@@ -155,6 +155,7 @@ const SESSION: Ties = Ties {
 fn joined(all: Ties, more: Ties) -> Ties {
     Ties {
         about_last: all.about_last || more.about_last,
+        row_count: all.row_count || more.row_count,
         found_rows: all.found_rows || more.found_rows,
         asks_insert_id: all.asks_insert_id || more.asks_insert_id,
         sets_insert_id: all.sets_insert_id || more.sets_insert_id,

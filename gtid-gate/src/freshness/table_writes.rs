@@ -28,9 +28,9 @@ pub struct TableNames<'a> {
     pub database: Option<&'a str>,
 }
 
-/// Capture lets satellites have what redefines names as soon as the gate has heard of it, or after a second: what is known is trusted for less
+/// Capture lets satellites have what redefines names as soon as the gate has heard of it, or after three seconds: what is known is trusted for less
 /// from when the gate sent the time that a mark brought back.
-const TRUSTED: Duration = Duration::from_millis(700);
+const TRUSTED: Duration = Duration::from_millis(2_200);
 
 /// What a read of some tables needs.
 #[derive(Debug)]

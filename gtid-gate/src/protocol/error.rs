@@ -127,6 +127,12 @@ impl SqlError {
         )
     }
 
+    pub fn transaction_in_progress() -> Self {
+        let text =
+            "Transaction characteristics can't be changed while a transaction is in progress";
+        Self::new(1568, "25001", text)
+    }
+
     pub fn interrupted() -> Self {
         Self::new(1317, "70100", "Query execution was interrupted")
     }

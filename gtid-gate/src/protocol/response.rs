@@ -9,7 +9,7 @@ use super::session_track::{self, Report, Shown, Trackers};
 use super::status_rows::StatusRows;
 use super::wire::{
     self, HEADER, MAX_PAYLOAD, Reader, STATUS_AUTOCOMMIT, STATUS_CURSOR_EXISTS,
-    STATUS_MORE_RESULTS, payload_size,
+    STATUS_MORE_RESULTS, STATUS_OUT_PARAMETERS, payload_size,
 };
 use bytes::BytesMut;
 
@@ -94,6 +94,8 @@ pub struct Response {
     pub unknown_thread: Option<UnknownThread>,
     /// Results that came whole, with more to come.
     pub results: usize,
+    /// Rows of OUT parameters pass, behind which there is a result always.
+    out_parameters: bool,
     pub prepared: Option<Prepared>,
     /// Warnings that the last result came with.
     pub warnings: u16,
@@ -137,6 +139,7 @@ impl Response {
             own_ids_from: u32::MAX,
             unknown_thread: None,
             results: 0,
+            out_parameters: false,
             prepared: None,
             warnings: 0,
             inserted: false,
@@ -283,6 +286,7 @@ impl Response {
         match self.phase {
             Phase::First | Phase::ColumnsEnd => true,
             Phase::Rows => head == 0xff || self.ends_rows(head, size),
+            Phase::Count(_) => head == 0xfe && size < 9,
             _ => false,
         }
     }
@@ -310,6 +314,11 @@ impl Response {
     fn look(&mut self, payload: &mut [u8]) {
         self.phase = match (self.phase, payload[0]) {
             (_, 0xff) => self.failed(payload),
+            (Phase::Count(_), _) => {
+                self.status_at(payload, 3);
+                self.count();
+                self.phase
+            }
             (Phase::ColumnsEnd, _) => self.columns_end(payload),
             (Phase::Rows, _) => self.end_of_result(payload),
             (_, 0x00) => match self.shape {
@@ -344,6 +353,8 @@ impl Response {
 
     fn columns_end(&mut self, payload: &mut [u8]) -> Phase {
         let status = self.status_at(payload, 3);
+        // The EOF packet behind their row lacks STATUS_MORE_RESULTS (measured with 9.7).
+        self.out_parameters = status & STATUS_OUT_PARAMETERS != 0;
         if status & STATUS_CURSOR_EXISTS != 0 {
             Phase::Done
         } else {
@@ -364,7 +375,8 @@ impl Response {
         self.warnings = count.map_or(0, |w| u16::from_le_bytes([w[0], w[1]]));
         self.inserted |= !is_eof && wire::ok_insert_id(payload).is_ok_and(|id| id != 0);
         let status = offset.map_or(0, |o| self.status_at(payload, o));
-        if status & STATUS_MORE_RESULTS != 0 {
+        let out_parameters = std::mem::take(&mut self.out_parameters);
+        if status & STATUS_MORE_RESULTS != 0 || out_parameters {
             self.results += 1;
             Phase::First
         } else {

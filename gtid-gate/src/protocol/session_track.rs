@@ -30,6 +30,8 @@ pub enum Shown {
     #[default]
     None,
     Open,
+    /// It is open, on another server: what this one reports is no news of it.
+    Elsewhere,
     /// It is open no more, which the next packet says.
     Ended,
 }
@@ -38,6 +40,7 @@ impl Shown {
     /// What the client knows after a packet that reports this.
     pub fn after(self, reported: Option<bool>) -> Self {
         match (reported, self) {
+            (_, Self::Elsewhere) => self,
             (Some(true), _) => Self::Open,
             (Some(false), _) | (None, Self::Ended) => Self::None,
             (None, other) => other,
@@ -229,6 +232,18 @@ pub fn read(
     }))
 }
 
+/// The same without what is said of an explicit transaction.
+pub fn without_transaction(kept: &[u8]) -> Vec<u8> {
+    let mut left = Vec::new();
+    for (code, data) in entries(kept).unwrap_or_default() {
+        if Kind::of(code) != Kind::Transaction {
+            left.push(code);
+            wire::put_lenenc_bytes(&mut left, data);
+        }
+    }
+    left
+}
+
 /// What a client is owed after one more answer.
 pub fn owe(owed: &mut Vec<u8>, newer: &[u8]) {
     if let Ok(mut left) = without(owed, newer) {
@@ -331,6 +346,9 @@ fn entry(
         }
         Kind::Transaction => {
             let open = data.lenenc_bytes()?.first() == Some(&TRANSACTION[0]);
+            if shown == Shown::Elsewhere {
+                return Ok(false);
+            }
             report.transaction = Some(open);
             wants(|w| w.transactions) || open != (shown != Shown::None)
         }

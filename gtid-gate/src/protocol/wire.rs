@@ -15,6 +15,7 @@ pub const STATUS_MORE_RESULTS: u16 = 0x0008;
 pub const STATUS_CURSOR_EXISTS: u16 = 0x0040;
 pub const STATUS_LAST_ROW_SENT: u16 = 0x0080;
 pub const STATUS_NO_BACKSLASH_ESCAPES: u16 = 0x0200;
+pub const STATUS_OUT_PARAMETERS: u16 = 0x1000;
 pub const STATUS_IN_TRANS_READONLY: u16 = 0x2000;
 
 /// The size in a header of at least three bytes.

@@ -12,7 +12,7 @@ use super::statement::Known;
 use super::trace::Trace;
 use super::user::User;
 use super::work::{Request, Work};
-use crate::backend::{COM_INIT_DB, COM_PING, COM_QUERY, COM_QUIT, bounded};
+use crate::backend::{COM_INIT_DB, COM_PING, COM_QUERY, COM_QUIT, COM_SET_OPTION, bounded};
 use crate::clients::login::{self, LoginError, Wanted};
 use crate::freshness::Told;
 use crate::protocol::charset::Encoding;
@@ -33,7 +33,6 @@ const COM_CHANGE_USER: u8 = 0x11;
 pub(super) const COM_STMT_EXECUTE: u8 = 0x17;
 const COM_STMT_CLOSE: u8 = 0x19;
 const COM_STMT_RESET: u8 = 0x1a;
-const COM_SET_OPTION: u8 = 0x1b;
 const COM_STMT_FETCH: u8 = 0x1c;
 const COM_RESET_CONNECTION: u8 = 0x1f;
 /// What may be longer than one packet.
@@ -49,6 +48,7 @@ impl Session {
         self.ties = Ties::NONE;
         self.names = None;
         self.reads_names = false;
+        self.may_release = false;
         self.sets_tracker = false;
         self.begins_snapshot = false;
         let command = request.command();
@@ -196,7 +196,12 @@ impl Session {
             Ok(1) => self.client.capabilities &= !cap::MULTI_STATEMENTS,
             _ => return Err(SqlError::unknown_command().into()),
         }
-        self.plain_on_master(request, Shape::Single).await
+        self.plain_on_master(request, Shape::Single).await?;
+        if let Some(master) = &mut self.connections.master {
+            let kept = master.capabilities & !cap::MULTI_STATEMENTS;
+            master.capabilities = kept | self.client.capabilities & cap::MULTI_STATEMENTS;
+        }
+        Ok(())
     }
 
     async fn process_kill(&mut self, request: Request) -> Result<(), Fault> {

@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Unlike COM_PING it leaves ROW_COUNT() as it is.
-const COM_STATISTICS: u8 = 0x09;
+pub(super) const COM_STATISTICS: u8 = 0x09;
 
 pub(super) struct Connections {
     pub master: Option<Box<Backend>>,

@@ -8,7 +8,7 @@ use crate::protocol::error::SqlError;
 use crate::sql::{FoundRows, Ties};
 
 /// Leaves no warnings and a ROW_COUNT() of 0, and FOUND_ROWS() as it is (measured).
-const NOTHING: &str = "SET SESSION autocommit = @@session.autocommit";
+pub const NOTHING: &str = "SET SESSION autocommit = @@session.autocommit";
 /// Stands for COM_PING, which leaves a ROW_COUNT() of 0 and all else as it is (measured).
 pub const PING: &str = "";
 /// FOUND_ROWS() of a new connection.
@@ -45,6 +45,8 @@ pub struct Diagnostics {
     own: Option<Own>,
     /// Since then the client has sent COM_PING.
     pinged: bool,
+    /// ROW_COUNT() is of a statement before, on another connection.
+    row_count_lost: bool,
     found: Found,
 }
 
@@ -54,6 +56,7 @@ impl Default for Diagnostics {
             last: None,
             own: Some(Own::Ok),
             pinged: false,
+            row_count_lost: false,
             found: Found::None,
         }
     }
@@ -66,14 +69,28 @@ pub struct Unknown;
 impl Diagnostics {
     /// A server has run a statement.
     pub fn ran(&mut self, at: At, found: FoundRows) {
-        self.last = Some(at);
-        (self.own, self.pinged) = (None, false);
+        self.last_ran(at);
+        self.row_count_lost = false;
         self.found = match found {
             FoundRows::Sets => Found::At(at),
             FoundRows::Keeps => self.found,
             FoundRows::Unsure if self.found == Found::At(at) => self.found,
             FoundRows::Unsure => Found::Lost,
         };
+    }
+
+    /// COM_STMT_PREPARE has its own warnings, and leaves ROW_COUNT() and FOUND_ROWS() as they are (measured).
+    pub fn prepared(&mut self, at: At) {
+        let there = self.own.is_none() && self.last == Some(at);
+        self.row_count_lost |= !there;
+        let pinged = self.pinged && there;
+        self.last_ran(at);
+        self.pinged = pinged;
+    }
+
+    fn last_ran(&mut self, at: At) {
+        self.last = Some(at);
+        (self.own, self.pinged) = (None, false);
     }
 
     /// After COM_RESET_CONNECTION, or another login. MySQL keeps FOUND_ROWS() (measured), which no connection of the session may know then.
@@ -91,6 +108,7 @@ impl Diagnostics {
     /// The gate has answered OK.
     pub fn answered(&mut self) {
         (self.own, self.pinged) = (Some(Own::Ok), false);
+        self.row_count_lost = false;
     }
 
     pub fn pinged(&mut self) {
@@ -99,6 +117,7 @@ impl Diagnostics {
 
     pub fn failed(&mut self, error: &SqlError) {
         (self.own, self.pinged) = (Some(Own::Error(error.clone())), false);
+        self.row_count_lost = false;
     }
 
     /// The gate has asked something of its own there.
@@ -124,6 +143,9 @@ impl Diagnostics {
     /// What must be said on this connection before such a question is asked there.
     pub fn recall(&self, at: At, ties: Ties) -> Result<Vec<String>, Unknown> {
         let mut say = Vec::new();
+        if ties.row_count && self.row_count_lost {
+            return Err(Unknown);
+        }
         if ties.found_rows {
             match self.found {
                 // It would overwrite what the statement before left.
@@ -180,6 +202,7 @@ mod tests {
     };
     const ROW_COUNT: Ties = Ties {
         about_last: true,
+        row_count: true,
         ..Ties::NONE
     };
     const FOUND_ROWS: Ties = Ties {
@@ -199,6 +222,24 @@ mod tests {
             ..SATELLITE
         };
         assert_eq!(before.recall(again, ROW_COUNT), Err(Unknown));
+    }
+
+    #[test]
+    fn a_prepared_statement_leaves_the_row_count_where_it_is() {
+        let mut before = Diagnostics::default();
+        before.ran(MASTER, FoundRows::Keeps);
+        before.prepared(MASTER);
+        assert_eq!(before.recall(MASTER, ROW_COUNT), Ok(vec![]));
+        before.prepared(SATELLITE);
+        assert_eq!(before.recall(MASTER, ROW_COUNT), Err(Unknown));
+        assert_eq!(before.recall(SATELLITE, ROW_COUNT), Err(Unknown));
+        let warnings = Ties {
+            row_count: false,
+            ..ROW_COUNT
+        };
+        assert_eq!(before.recall(SATELLITE, warnings), Ok(vec![]));
+        before.ran(SATELLITE, FoundRows::Keeps);
+        assert_eq!(before.recall(SATELLITE, ROW_COUNT), Ok(vec![]));
     }
 
     #[test]

@@ -209,8 +209,12 @@ impl Session {
         response.wanted = self.tracks().then(|| self.trackers.clone());
         response.shown = self.state.shown;
         response.owed = std::mem::take(&mut self.state.owed);
-        if backend.server.role == Role::Master {
+        let is_master = backend.server.role == Role::Master;
+        if is_master || work.shape() != Shape::Results {
             response.extra_status = self.state.extra_status();
+        }
+        if is_master {
+            response.shown = self.state.shown_beside();
             response.autocommit_off = !self.state.autocommit;
             response.own_ids_from = FIRST_ID;
         }
@@ -250,10 +254,11 @@ impl Session {
         if !self.ties.about_last {
             self.state.warnings = answer.warnings;
         }
-        self.state.shown = answer.shown;
+        self.state.has_shown(answer.shown);
         owe(&mut self.state.owed, &answer.owed);
         backend.left = !self.state.autocommit;
-        backend.unreported = self.leaves_unreported(backend, answer);
+        let untold = backend.unreported && Self::is_master(&backend.server) && !answer.reports;
+        backend.unreported = untold || self.leaves_unreported(backend, answer);
         if Self::is_master(&backend.server) {
             self.heard(backend, answer.report.clone());
         }
@@ -279,8 +284,7 @@ impl Session {
     /// What the client may ask about this statement from now on.
     fn remember(&mut self, backend: &Backend, answer: &Answer) {
         if answer.prepared.is_some() {
-            // FOUND_ROWS() stays as it is, wherever that was (measured).
-            return self.state.diagnostics.answered();
+            return self.state.diagnostics.prepared(at(backend));
         }
         // One that fails finds no rows, and FOUND_ROWS() stays as it was.
         let rows = match answer.error {

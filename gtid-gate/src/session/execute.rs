@@ -1,5 +1,6 @@
 //! Carries out the plan for a statement.
 
+use super::connections::COM_STATISTICS;
 use super::declared::Declared;
 use super::fault::Fault;
 use super::parts::Session;
@@ -10,11 +11,11 @@ use super::settle::relies_on_state;
 use super::state::{Next, Tx};
 use super::statement::Known;
 use super::work::Work;
-use crate::backend::{Backend, COM_PING, bounded};
+use crate::backend::{Backend, bounded};
 use crate::common::consistency::Choice;
 use crate::freshness::Told;
 use crate::ops::config::Broken;
-use crate::protocol::error::SqlError;
+use crate::protocol::error::{BackendError, SqlError};
 use crate::protocol::response::Shape;
 use crate::protocol::session_track::Shown;
 use crate::sql::{Class, Question, Reasons, Verb};
@@ -53,11 +54,10 @@ impl Session {
         let why = reasons::why(&self.state, known, &plan, self.leave.is_some());
         self.trace.planned(known, why);
         self.check_tables(known, &work)?;
-        let may_release =
-            known.reasons == Reasons::ALL && has_any(&work.sql(), &["commit", "rollback"]);
-        let sets_a_role = may_set_a_role(known) && has_any(&work.sql(), &["role", "resource"]);
+        self.may_release = may_hide(known) && has_any(&work.sql(), &["commit", "rollback"]);
+        let sets_a_role = may_hide(known) && has_any(&work.sql(), &["role", "resource"]);
         let outcome = self.carry_out(plan, known, work).await;
-        if may_release && outcome.is_ok() && self.was_released().await {
+        if self.may_release && outcome.is_ok() && self.was_released().await {
             return Err(Fault::Gone);
         }
         // A stored function may have taken a lock there, of which no server reports.
@@ -68,13 +68,15 @@ impl Session {
         outcome
     }
 
-    /// Whether the master has ended the connection after a text that can't be read, as COMMIT and ROLLBACK with RELEASE do.
+    /// Whether the master has ended the connection after such a text, as COMMIT and ROLLBACK with RELEASE do.
     async fn was_released(&mut self) -> bool {
         let within = self.shared.config.server_timeout;
         match &mut self.connections.master {
-            Some(master) => bounded(within, master.simple_command(&[COM_PING]))
-                .await
-                .is_err(),
+            Some(master) => {
+                let asked = bounded(within, master.simple_command(&[COM_STATISTICS])).await;
+                // An expired password is told by an error.
+                asked.is_err_and(|error| !matches!(error, BackendError::Sql(_)))
+            }
             None => false,
         }
     }
@@ -137,12 +139,12 @@ impl Session {
                 }
                 Ok(())
             }
-            Outside::OnMaster(told) => self.on_master_outside(work, told).await,
+            Outside::OnMaster(told) => self.on_master_outside(work, told).await.map(drop),
             Outside::Pin(reason) => self.pin(reason, work).await,
             Outside::End(end) => self.end(None, end).await,
             Outside::Finish(end) => {
-                self.on_master_outside(work, Told::OwnChange).await?;
-                self.ended_on_master(end).await
+                let answer = self.on_master_outside(work, Told::OwnChange).await?;
+                self.ended_on_master(end, &answer).await
             }
         }
     }
@@ -177,22 +179,22 @@ impl Session {
     async fn in_master(&mut self, how: InMaster, work: &mut Work) -> Result<(), Fault> {
         self.shared.metrics.master_statements.inc();
         self.state.sticky = how.pin.or(self.state.sticky);
-        self.on_master(work, how.told).await?;
+        let answer = self.on_master(work, how.told).await?;
         match how.ends {
-            Some(end) => self.ended_on_master(end).await,
+            Some(end) => self.ended_on_master(end, &answer).await,
             None => Ok(()),
         }
     }
 
     /// The master has answered COMMIT or ROLLBACK.
-    async fn ended_on_master(&mut self, end: End) -> Result<(), Fault> {
+    async fn ended_on_master(&mut self, end: End, answer: &Answer) -> Result<(), Fault> {
         if let Some(master) = &mut self.connections.master {
             // It has not, if it answered with an error.
             self.state.left = master.unreported;
             master.left = master.unreported;
         }
         self.end_left_on_satellites().await;
-        match end.release {
+        match end.release && answer.error.is_none() {
             true => Err(Fault::Gone),
             false => Ok(()),
         }
@@ -223,7 +225,11 @@ impl Session {
     }
 
     async fn begin(&mut self, begin: Begin, known: &Known, work: &mut Work) -> Result<(), Fault> {
-        self.end_before_begin().await?;
+        let (tx, reads_elsewhere) = (self.state.tx, self.state.reads_elsewhere());
+        // BEGIN itself commits there; to say COMMIT before would end what SET TRANSACTION has said.
+        if begin != Begin::OnMaster || reads_elsewhere {
+            self.end_before_begin().await?;
+        }
         self.promise(known.hint);
         self.promise.at_begin = known.hint;
         let listed = known.listed.clone().filter(|_| begin != Begin::OnMaster);
@@ -233,7 +239,19 @@ impl Session {
             catalog: None,
         });
         if begin == Begin::OnMaster {
-            return self.on_master_outside(work, Told::Nothing).await;
+            if reads_elsewhere {
+                // Its access mode lasts, as MySQL's does.
+                self.on_master_quietly(BEGIN_READ_ONLY).await?;
+                if self.state.shown == Shown::Ended {
+                    self.state.shown = Shown::Open;
+                }
+            }
+            self.on_master_outside(work, Told::Nothing).await?;
+            if tx == Tx::OnMaster {
+                self.committed_on_master();
+                self.end_left_on_satellites().await;
+            }
+            return Ok(());
         }
         if self.shared.config.broken == Some(Broken::Snapshot) {
             return self.say_transaction(true).await;
@@ -281,14 +299,14 @@ impl Session {
         }
     }
 
-    async fn on_master_outside(&mut self, work: &mut Work, told: Told) -> Result<(), Fault> {
+    async fn on_master_outside(&mut self, work: &mut Work, told: Told) -> Result<Answer, Fault> {
         if told != Told::OwnChange {
             self.before_master().await?;
         }
         self.queue_for_master(work).await?;
         self.tell_next_to_master().await?;
         self.shared.metrics.master_statements.inc();
-        self.on_master(work, told).await.map(drop)
+        self.on_master(work, told).await
     }
 
     async fn pin(&mut self, reason: &'static str, work: &mut Work) -> Result<(), Fault> {
@@ -369,9 +387,9 @@ impl Session {
     }
 }
 
-/// A text that can't be read, or of which not all statements leave nothing behind. (A plain SET is looked at by itself, and a procedure's
-/// roles end with it, unless it runs as its invoker.)
-fn may_set_a_role(known: &Known) -> bool {
+/// A text that can't be read, or of which not all statements leave nothing behind. (A plain COMMIT or SET is looked at by itself, and a
+/// procedure's roles end with it, unless it runs as its invoker.)
+fn may_hide(known: &Known) -> bool {
     match known.class {
         Class::Pin(reason) => known.reasons == Reasons::ALL || reason == "multi-statement",
         _ => false,

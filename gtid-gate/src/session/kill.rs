@@ -4,6 +4,7 @@
 //! An id that the master finds in a variable, an expression or a routine and does not know comes back in its error.
 //! Must never: decide who may kill whose session. The master does.
 
+use super::diagnostics::NOTHING;
 use super::fault::Fault;
 use super::parts::Session;
 use super::relay::Answer;
@@ -113,6 +114,8 @@ impl Session {
             request,
             text_at: head.len(),
         };
+        // What the error of KILL left is not what a KILL that went well leaves.
+        self.on_master_quietly(NOTHING).await?;
         let ok = wire::ok_packet(self.state.status() | STATUS_MORE_RESULTS, 0);
         self.client.conn.queue(&ok);
         Box::pin(self.on_master(&mut rest, Told::Data)).await

@@ -167,6 +167,7 @@ impl Session {
             }
             Failed::Relay(RelayError::Cut { error, fits }) => match (self.lost_master(error), fits)
             {
+                (_, true) if self.may_release => Fault::Gone,
                 (fault, true) => fault,
                 (_, false) => Fault::Gone,
             },

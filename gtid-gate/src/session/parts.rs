@@ -52,6 +52,8 @@ pub(crate) struct Session {
     pub(super) names: Option<Arc<Names>>,
     /// The statement in hand reads: what its names stand for decides whether satellites may answer.
     pub(super) reads_names: bool,
+    /// The statement in hand may hide a COMMIT or ROLLBACK that ends the connection, among others.
+    pub(super) may_release: bool,
     /// What it rests on that a satellite may answer the statement in hand.
     pub(super) proven: Option<Proven>,
     /// What is recorded of the statement in hand.
@@ -93,6 +95,7 @@ impl Session {
             ties: Ties::NONE,
             names: None,
             reads_names: false,
+            may_release: false,
             proven: None,
             trace: Trace::default(),
         }

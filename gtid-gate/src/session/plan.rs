@@ -135,8 +135,12 @@ pub(super) fn plan<'a>(state: &State, known: &'a Known, work: &Work) -> Plan<'a>
 }
 
 fn begin(state: &State, read_only: Option<bool>, snapshot: bool) -> Begin {
-    let read_only = read_only.unwrap_or_else(|| state.declared_read_only());
-    match read_only && state.satellites_allowed() {
+    // MySQL does not end the access mode of a transaction that BEGIN commits (measured).
+    let read_only =
+        read_only.unwrap_or_else(|| state.reads_elsewhere() || state.declared_read_only());
+    // There it commits what is open, and goes on with that transaction's isolation.
+    let on_master = state.tx == Tx::OnMaster || !state.satellites_allowed();
+    match read_only && !on_master {
         false => Begin::OnMaster,
         true if snapshot => Begin::Snapshot,
         true => Begin::Later,

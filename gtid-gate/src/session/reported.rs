@@ -95,6 +95,7 @@ impl Reported<'_> {
         let has = |name: &str| variables.iter().any(|(n, _)| n == name);
         if has("character_set_results") {
             self.state.names = None;
+            self.state.sets_results = true;
             self.state.open.names = has("character_set_client") && has("character_set_connection");
         } else if has("collation_connection") {
             self.state.open.names = false;
@@ -164,14 +165,16 @@ impl Reported<'_> {
         if by_names && results == Some(client) && of_client {
             self.state.names = Some(format!("NAMES '{client}' COLLATE '{collation}'"));
         }
-        let results = match &self.state.names {
-            Some(names) => names.clone(),
-            None => results.map_or("character_set_results = NULL".to_owned(), |r| {
-                format!("character_set_results = '{r}'")
-            }),
+        let by_login = !self.state.sets_results && !self.state.was_reset;
+        let results = match (&self.state.names, results) {
+            (Some(names), _) => format!("{names}, "),
+            // Set to the same character set, results were described by its default collation.
+            (None, _) if by_login => String::new(),
+            (None, Some(results)) => format!("character_set_results = '{results}', "),
+            (None, None) => "character_set_results = NULL, ".to_owned(),
         };
         let sql = format!(
-            "SET {results}, character_set_client = '{client}', collation_connection = '{collation}'"
+            "SET {results}character_set_client = '{client}', collation_connection = '{collation}'"
         );
         self.state.keep("names", sql);
         self.state.open.charsets = false;

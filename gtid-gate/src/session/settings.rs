@@ -22,6 +22,9 @@ impl Session {
         check_choices(items, &self.shared.config.classes).map_err(SqlError::bad_choice)?;
         let own =
             self.promise.shared_by_clients || self.trackers.state || self.state.pinned.is_some();
+        if self.state.reads_elsewhere() && items.iter().any(is_about_next) {
+            return Err(SqlError::transaction_in_progress().into());
+        }
         let mut plan = set_plan(items, &self.state, own);
         if plan != SetPlan::OnMaster && !self.is_settled() {
             self.settle().await?;
@@ -44,6 +47,10 @@ impl Session {
         let about_next = |item: &SetItem| is_about_next(item) || *item == SetItem::Other;
         if items.iter().any(about_next) && self.state.tx == Tx::None {
             self.report_next().await?;
+        }
+        if self.ties.reads && self.state.tx == Tx::None {
+            // It is a transaction of its own.
+            self.tell_next_to_master().await?;
         }
         self.hear_what_was_before().await?;
         let unnamed = self.state.open.unnamed;
@@ -102,11 +109,6 @@ impl Session {
 
     /// `SET TRANSACTION`: about the next transaction only, so only the server that runs it is told.
     async fn set_next(&mut self, items: &[SetItem]) -> Result<(), Fault> {
-        if self.state.tx != Tx::None {
-            let text =
-                "Transaction characteristics can't be changed while a transaction is in progress";
-            return Err(SqlError::new(1568, "25001", text).into());
-        }
         for item in items {
             match item {
                 SetItem::TransactionReadOnlyNext(read_only) => {

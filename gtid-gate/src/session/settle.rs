@@ -12,7 +12,7 @@ use super::plan::{Outside, Plan};
 use super::state::{Open, Tx};
 use crate::backend::{Backend, Role, TextResult, bounded};
 use crate::protocol::error::SqlError;
-use crate::protocol::session_track::{Report, Shown, owe};
+use crate::protocol::session_track::{Report, Shown, owe, without_transaction};
 use crate::protocol::wire::{STATUS_AUTOCOMMIT, STATUS_IN_TRANS};
 use crate::sql::SetItem;
 
@@ -80,10 +80,22 @@ impl Session {
 
     async fn settle_master(&mut self, mut master: Box<Backend>) -> Result<(), Fault> {
         let trackers = self.tracks().then(|| self.trackers.clone());
-        match master.status(trackers.as_ref(), self.state.shown).await {
+        let shown = self.state.shown_beside();
+        match master.status(trackers.as_ref(), shown).await {
             Ok((status, tracked)) => {
-                owe(&mut self.state.owed, &tracked.kept);
-                self.state.shown = self.state.shown.after(tracked.report.transaction);
+                let ended = tracked.report.transaction == Some(false) && shown == Shown::Open;
+                match ended && !self.trackers.transactions {
+                    // The next answer says so, unless another has begun by then.
+                    true => {
+                        owe(&mut self.state.owed, &without_transaction(&tracked.kept));
+                        self.state.shown = Shown::Ended;
+                    }
+                    false => {
+                        owe(&mut self.state.owed, &tracked.kept);
+                        let shown = shown.after(tracked.report.transaction);
+                        self.state.has_shown(shown);
+                    }
+                }
                 self.heard(&mut master, tracked.report);
                 self.stands_at(&mut master, status);
                 self.connections.master = Some(master);

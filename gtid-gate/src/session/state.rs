@@ -136,6 +136,8 @@ pub struct State {
     pub pinned: Option<&'static str>,
     /// The SET NAMES that describes results: a collation that no variable shows.
     pub names: Option<String>,
+    /// `character_set_results` is no more what the login, or a reset, has made it.
+    pub sets_results: bool,
     /// What statements come in; nothing: a reset has made it the servers' default, which nobody has asked for.
     pub encoding: Option<Encoding>,
     /// COM_RESET_CONNECTION has made settings the servers' defaults that the login had chosen.
@@ -193,6 +195,7 @@ impl State {
             owed: Vec::new(),
             pinned: None,
             names: None,
+            sets_results: false,
             seen: History::default(),
             diagnostics: Diagnostics::default(),
             choice: Choice::default(),
@@ -237,14 +240,32 @@ impl State {
         autocommit | self.flags & STATUS_NO_BACKSLASH_ESCAPES | on_master | self.extra_status()
     }
 
-    /// What the master does not know: a read-only transaction that is open elsewhere.
+    /// What the master does not know of such a transaction.
     pub fn extra_status(&self) -> u16 {
-        match self.tx {
-            Tx::Pending | Tx::OnSatellite(_) | Tx::Lost => {
-                STATUS_IN_TRANS | STATUS_IN_TRANS_READONLY
-            }
-            Tx::None | Tx::OnMaster => 0,
+        match self.reads_elsewhere() {
+            true => STATUS_IN_TRANS | STATUS_IN_TRANS_READONLY,
+            false => 0,
         }
+    }
+
+    /// A read-only transaction is open that is not on the master.
+    pub fn reads_elsewhere(&self) -> bool {
+        matches!(self.tx, Tx::Pending | Tx::OnSatellite(_) | Tx::Lost)
+    }
+
+    /// What the client knows of its transaction, as it matters to the master's reports.
+    pub fn shown_beside(&self) -> Shown {
+        match self.shown {
+            Shown::Open if self.reads_elsewhere() => Shown::Elsewhere,
+            other => other,
+        }
+    }
+
+    pub fn has_shown(&mut self, shown: Shown) {
+        self.shown = match shown {
+            Shown::Elsewhere => Shown::Open,
+            other => other,
+        };
     }
 
     /// Keeps a setting for further servers, in order, the last one of each name; returns its order.

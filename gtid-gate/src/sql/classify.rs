@@ -125,7 +125,7 @@ impl Understood {
             digest: of_unclear(sql),
             class: class_of_unclear(unclear.reason, sql),
             hint: Ok(Choice::default()),
-            ties: Ties::UNKNOWN,
+            ties: Ties::of_unclear(sql),
             changes_only: false,
             names: None,
             listed: None,

@@ -15,6 +15,8 @@ pub struct Ties {
     pub stays: bool,
     /// Asks about the warnings or the row count of the statement before.
     pub about_last: bool,
+    /// About its row count, as far as is known.
+    pub row_count: bool,
     /// Asks for FOUND_ROWS().
     pub found_rows: bool,
     /// Asks for LAST_INSERT_ID().
@@ -43,6 +45,7 @@ impl Ties {
     pub const NONE: Self = Self {
         stays: false,
         about_last: false,
+        row_count: false,
         found_rows: false,
         asks_insert_id: false,
         sets_insert_id: false,
@@ -59,12 +62,30 @@ impl Ties {
         ..Self::NONE
     };
 
+    /// What words say, wherever they stand: a question that is overlooked would have a wrong answer.
+    pub fn of_unclear(sql: &[u8]) -> Self {
+        let sql = String::from_utf8_lossy(sql).to_ascii_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| sql.contains(word));
+        let row_count = has(&["row_count", "diagnostics"]);
+        let counts = [
+            "warning_count",
+            "error_count",
+            "show warnings",
+            "show errors",
+        ];
+        Self {
+            about_last: row_count || has(&counts),
+            row_count,
+            found_rows: has(&["found_rows"]),
+            ..Self::UNKNOWN
+        }
+    }
+
     pub fn looks_back(&self) -> bool {
         self.about_last || self.found_rows
     }
 }
 
-const ABOUT_LAST: &[&str] = &["diagnostics", "error_count", "row_count", "warning_count"];
 const STAY: &[&str] = &[
     "connection_id",
     "insert_id",
@@ -136,7 +157,8 @@ fn token(tokens: &Tokens, at: usize, ties: &mut Ties) {
         "last_insert_id" | "identity" if called || is_system_variable(tokens, at) => {
             (ties.asks_insert_id, ties.about_session) = (true, true);
         }
-        _ if ABOUT_LAST.contains(&name) => ties.about_last = true,
+        "diagnostics" | "row_count" => (ties.about_last, ties.row_count) = (true, true),
+        "error_count" | "warning_count" => ties.about_last = true,
         _ if called && ABOUT_SESSION.contains(&name) => ties.about_session = true,
         ABOUT_ITSELF if called => {}
         _ if called => ties.reads |= after_dot(tokens, at) || !functions::is_harmless(name),

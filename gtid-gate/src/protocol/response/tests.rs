@@ -235,3 +235,34 @@ fn an_unknown_thread_that_may_be_ours_is_kept_back_where_an_ok_fits() {
     let (_, left, response) = follows(&[unknown(7)], 7);
     assert!(left.is_empty() && response.unknown_thread.is_none());
 }
+
+#[test]
+fn behind_out_parameters_there_is_a_result_whatever_their_last_packet_says() {
+    let out_parameters = 2 | STATUS_MORE_RESULTS | STATUS_OUT_PARAMETERS;
+    let eof = |status: u16| [&[0xfe, 0, 0], &status.to_le_bytes()[..]].concat();
+    let row = vec![0, 0, 3, 0, 0, 0];
+    let packets = [
+        vec![1],
+        vec![3],
+        eof(out_parameters),
+        row,
+        eof(2),
+        ok_packet(2, 0),
+    ];
+    for piece in 1..20 {
+        let response = whole(Shape::Results, false, &packets, piece);
+        assert_eq!((response.results, response.status), (1, Some(2)));
+    }
+}
+
+#[test]
+fn a_prepared_statements_definitions_end_with_the_extra_status_flags() {
+    let eof = |status: u16| [&[0xfe, 0, 0], &status.to_le_bytes()[..]].concat();
+    let prepared = [&[0][..], &9u32.to_le_bytes(), &[1, 0, 1, 0, 0, 0, 0]].concat();
+    let packets = [prepared, vec![3], eof(2), vec![3], eof(2)];
+    let mut response = Response::new(Shape::Prepare { id: 7 }, false, 1);
+    response.extra_status = 0x2001;
+    let (passed, left, step) = follow(&mut response, &framed(&packets), 3);
+    assert!(left.is_empty() && step == Step::Done);
+    assert!(passed.ends_with(&eof(0x2003)));
+}

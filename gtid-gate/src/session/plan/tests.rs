@@ -126,7 +126,8 @@ fn before_the_first_statement_of_a_read_only_transaction() {
                 "INSERT INTO t VALUES (1)",
                 Plan::OpenOnMaster(in_master(Told::OwnChange)),
             ),
-            ("BEGIN", Plan::Begin(Begin::OnMaster)),
+            ("BEGIN", Plan::Begin(Begin::Later)),
+            ("START TRANSACTION READ WRITE", Plan::Begin(Begin::OnMaster)),
         ],
     );
 }
@@ -159,7 +160,7 @@ fn in_a_read_only_transaction_on_a_satellite() {
                 "CREATE TABLE u (a INT)",
                 Plan::EndThen(Outside::OnMaster(Told::Data)),
             ),
-            ("START TRANSACTION", Plan::Begin(Begin::OnMaster)),
+            ("START TRANSACTION", Plan::Begin(Begin::Later)),
             ("SHOW WARNINGS", Plan::AskLastServer),
         ],
     );
@@ -188,7 +189,7 @@ fn in_a_transaction_on_the_master() {
             ("COMMIT", Plan::InMaster(ends(END))),
             ("COMMIT RELEASE", Plan::InMaster(ends(RELEASE))),
             ("CREATE TEMPORARY TABLE t (a INT)", Plan::InMaster(pinned)),
-            ("START TRANSACTION READ ONLY", Plan::Begin(Begin::Later)),
+            ("START TRANSACTION READ ONLY", Plan::Begin(Begin::OnMaster)),
         ],
     );
 }

@@ -28,7 +28,7 @@ public final class TableStream implements AutoCloseable {
     private static final int MOST_SUBSCRIBERS = 64;
     private static final int LOOK_MS = 1000;
     /** For so long the log waits for subscribers. Longer than any of them trusts what it knows without a new mark. */
-    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(3);
 
     private final ServerSocket server = new ServerSocket();
     private final Metrics metrics;
