@@ -184,6 +184,12 @@ KNOWN = [
         ends=False,
     ),
     Known(
+        "rows that others commit while a READ ONLY transaction with READ COMMITTED is open",
+        "on a satellite it keeps its first snapshot",
+        "docs/connecting.md, What a session is told",
+        lambda seen: seen.field == "rows" and seen.asked("read.(un)?committed") and seen.asked("read.only"),
+    ),
+    Known(
         "warnings of SET session_track_...",
         "the gate sets again what it needs to be told itself",
         "docs/connecting.md, What a session is told",
