@@ -36,8 +36,9 @@ accounts_sql() {
   printf "ALTER USER 'root'@'localhost' IDENTIFIED WITH caching_sha2_password BY %s;\n" "$(sql_string "$root_password")"
   account multimed_capture "$capture_password" 'SELECT, SHOW DATABASES, SHOW VIEW, REPLICATION SLAVE, REPLICATION CLIENT'
   account multimed_clone "$clone_password" 'BACKUP_ADMIN'
-  # PROCESS: whether a session has temporary tables
+  # PROCESS: whether a session has temporary tables; performance_schema: which statement of a routine failed
   account multimed_gate "$gate_password" 'PROCESS'
+  echo "GRANT SELECT ON performance_schema.* TO 'multimed_gate'@'%';"
   account multimed_monitor "$monitor_password" 'REPLICATION CLIENT'
 }
 

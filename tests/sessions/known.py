@@ -11,6 +11,9 @@ from collections.abc import Callable
 
 import compare
 
+ALL_KINDS = ("variable", "schema", "state", "gtids", "characteristics", "transaction")
+EARLY_FOUND_ROWS = r"(?is)(/\*!|;).*(found_rows|\bfrv\b)|(found_rows|\bfrv\b).*;"
+
 
 @dataclasses.dataclass(frozen=True)
 class Seen:
@@ -26,6 +29,20 @@ class Seen:
         """Whether this or an earlier command has such a text."""
         texts = [str(command) for command, _ in self.before] + [self.command]
         return any(re.search(pattern, text, re.IGNORECASE) for text in texts)
+
+    def asked_lately(self, pattern):
+        """Whether this command or one of the two before it has such a text."""
+        return dataclasses.replace(self, before=self.before[-2:]).asked(pattern)
+
+    def no_rows_yet(self):
+        """No result since the login or the last reset."""
+        begins = [at for at, (command, _) in enumerate(self.before) if str(command).startswith(("login", "[reset", "[change", "[become"))]
+        return not any(part[0] == "result" for _, answer in self.before[begins[-1] :] for part in answer)
+
+    def lacks(self, kind):
+        """Whether MySQL has sent a tracker of this kind that the gate has not."""
+        said = changes(self.got)
+        return any(change not in said for change in changes(self.expected) if change[0] == kind)
 
     def errors(self):
         """The numbers of the errors that the two answers end with; 0: none."""
@@ -112,14 +129,14 @@ KNOWN = [
         "no warning about a nested comment in what the gate answers itself (SET TRANSACTION, BEGIN, COMMIT)",
         "no server has seen the text",
         "docs/connecting.md, What a session is told",
-        warnings_of(r"(?s).*/\*!"),
+        warnings_of(r"(?is)(?=.*/\*.*/\*)(?=.*\b(set|begin|start|commit|rollback|savepoint)\b)"),
         ends=False,
     ),
     Known(
         "the answer to SET session_track_transaction_info and session_track_system_variables",
         "the trackers that it switches on are in MySQL's answer to it already",
         "docs/connecting.md, What a session is told",
-        lambda seen: "session_track_" in seen.command.lower() and seen.field.endswith(("status", "trackers")),
+        lambda seen: "session_track_" in seen.command.lower() and only_trackers(seen, *ALL_KINDS),
         ends=False,
     ),
     Known(
@@ -142,12 +159,10 @@ KNOWN = [
         gate_says(rb"is killed, but what follows KILL in the text or routine did not run"),
     ),
     Known(
-        "FOUND_ROWS() of a first statement that the gate can't read, or that is one of several",
+        "FOUND_ROWS() before the first query, in a text that the gate can't read, or among several statements",
         "on the new connection to the master the gate has asked something itself",
         "docs/connecting.md, What a session is told",
-        lambda seen: (
-            seen.field == "rows" and re.search(r"found_rows|\bfrv\b", seen.command, re.IGNORECASE) and re.search(r"/\*!|;", seen.command)
-        ),
+        lambda seen: seen.field == "rows" and re.search(EARLY_FOUND_ROWS, seen.command) is not None and seen.no_rows_yet(),
     ),
     Known(
         "the name of a function in the message of error 1243",
@@ -180,7 +195,7 @@ KNOWN = [
         "TRX_STATE of clients that have set session_track_transaction_info",
         "a server reports it against what it has reported before, of what the gate asks, too",
         "docs/connecting.md, What a session is told",
-        lambda seen: seen.asked("session_track_transaction_info") and only_trackers(seen, "transaction"),
+        lambda seen: seen.asked("session_track_transaction_info") and only_trackers(seen, "transaction") and not seen.lacks("transaction"),
         ends=False,
     ),
     Known(
@@ -199,7 +214,7 @@ KNOWN = [
         "trackers after a text of several statements has switched some on",
         "which statements were to be reported is known after the text",
         "docs/connecting.md, What a session is told",
-        lambda seen: seen.asked(r"session_track_.*;|;.*session_track_") and seen.field.endswith(("status", "trackers")),
+        lambda seen: seen.asked_lately(r"(?s)session_track_.*;\s*\S|;.*session_track_") and only_trackers(seen, *ALL_KINDS),
     ),
     Known(
         "the error of a command that deserves two",

@@ -15,6 +15,8 @@ ROUTINES = {
     "kill_it": "PROCEDURE kill_it(i BIGINT) KILL i",
     "kill_query": "PROCEDURE kill_query(i BIGINT) BEGIN KILL QUERY i; END",
     "kill_and_go_on": "PROCEDURE kill_and_go_on(i BIGINT) BEGIN KILL i; SELECT 5; END",
+    "no_such_thread": "FUNCTION no_such_thread(i BIGINT) RETURNS INT NO SQL BEGIN "
+    "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1094, MESSAGE_TEXT = 'Unknown thread id: {}'; RETURN 1; END",
     "kill_in_function": "FUNCTION kill_in_function(i BIGINT) RETURNS INT NO SQL BEGIN KILL i; RETURN 1; END",
 }
 
@@ -108,10 +110,32 @@ def test_what_follows_a_kill_and_did_not_run_is_no_success(session, text):
 
 @pytest.mark.parametrize("text", ["KILL QUERY {}", "KILL QUERY {} + 0", "SELECT 1; KILL QUERY {}", "CALL kill_query({})"])
 def test_kill_query_leaves_the_session(session, text):
-    """The account may see what the master remembers of its statements: there stands what a routine did."""
-    victim, killer = session(), session(ADMIN, database="app")
+    victim, killer = session(), session()
     run(killer, text.format(victim.thread_id()))
     assert run(victim, "SELECT 1") == [((1,),)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "EXPLAIN FOR CONNECTION {}",
+        "SELECT 1; EXPLAIN FOR CONNECTION {}",
+        "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1094, MESSAGE_TEXT = 'Unknown thread id: {}'",
+        "SELECT no_such_thread({})",
+    ],
+)
+def test_whose_error_is_that_of_kill_kills_nobody(stack, session, text):
+    victim, asking = session(), session()
+    name = f"no_such_thread_{victim.thread_id()}"
+    if "no_such_thread" in text:
+        stack.sql(
+            "master", "CREATE FUNCTION app." + ROUTINES["no_such_thread"][9:].replace("no_such_thread", name).format(victim.thread_id())
+        )
+        text = text.replace("no_such_thread", name)
+    with pytest.raises(pymysql.err.MySQLError) as failed:
+        run(asking, text.format(victim.thread_id()))
+    assert failed.value.args == (1094, f"Unknown thread id: {victim.thread_id()}")
+    assert run(victim, "SELECT 1") == run(asking, "SELECT 1") == [((1,),)]
 
 
 def test_who_may_kill_others_sessions_is_for_the_master(stack, session):

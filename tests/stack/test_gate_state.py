@@ -1,6 +1,7 @@
 """What the server says of a session is what satellites are given: settings, schema, temporary tables, transactions (issue 37, section 1)."""
 
 import contextlib
+import datetime
 
 import pymysql
 import pytest
@@ -37,6 +38,18 @@ def opened(stack, schema):
         reader = session()
         stack.wait_for(lambda: reads_on_a_satellite(reader, "SELECT id FROM t"), 30, "satellites read")
         yield session
+
+
+@pytest.fixture
+def changed_globals(stack, opened):
+    """SET GLOBAL on the master, until the test ends."""
+    names = ("sql_mode", "time_zone", "completion_type", "transaction_isolation")
+    (before,) = stack.sql("master", "SELECT " + ", ".join(f"@@GLOBAL.{name}" for name in names))
+    yield lambda name, value: stack.sql("master", f"SET GLOBAL {name} = %s", (value,))
+    for name, value in zip(names, before):
+        stack.sql("master", f"SET GLOBAL {name} = %s", (value,))
+    begins = lambda: reads_on_a_satellite(opened(), "SELECT id FROM t")  # noqa: E731
+    stack.wait_for(begins, 30, "sessions to begin as before")
 
 
 def ask(cursor, *statements):
@@ -108,6 +121,26 @@ def test_no_injection_after_a_mode_without_backslashes(opened):
         between()
         cursor.execute("SELECT id, v FROM t WHERE v = %s", (evil,))
         assert cursor.fetchall() == ()
+
+
+def test_sessions_begin_with_what_set_global_has_changed(stack, opened, changed_globals):
+    for name, value in (("sql_mode", "NO_BACKSLASH_ESCAPES"), ("time_zone", "+05:00"), ("completion_type", "RELEASE")):
+        changed_globals(name, value)
+
+    def begins_so():
+        connection = opened().connection
+        connection.ping(reconnect=False)
+        return connection.server_status & 0x200
+
+    stack.wait_for(begins_so, 30, "the gate to know")
+    ask(opened(), "CREATE TABLE at (id INT, a TIMESTAMP)", "INSERT INTO at VALUES (1, '2024-01-01 00:00:00')")
+    cursor = opened()
+    assert ask(cursor, "SELECT a FROM at") == [(datetime.datetime(2024, 1, 1),)], "in the master's time zone"
+    cursor.execute("COMMIT")
+    with pytest.raises(pymysql.err.MySQLError):
+        cursor.execute("SELECT 1")
+    changed_globals("transaction_isolation", "SERIALIZABLE")
+    stack.wait_for(lambda: not reads_on_a_satellite(opened(), "SELECT id FROM t"), 30, "reads of SERIALIZABLE sessions on the master")
 
 
 def test_the_gates_own_packets_have_the_servers_flags(opened):

@@ -5,15 +5,15 @@ mod backlog;
 mod connection;
 mod found_limit;
 mod limiter;
+mod master_threads;
 mod membership;
 mod monitor;
 mod pool;
 mod query;
 mod server;
+mod session_defaults;
 mod slowdown;
 mod statements;
-mod temporary_tables;
-mod timeout_defaults;
 mod times;
 mod turns;
 
@@ -22,14 +22,14 @@ pub use connection::{
     Backend, BackendStatement, COM_INIT_DB, COM_PING, COM_QUIT, COM_SET_OPTION, Server, Socket,
     StatementKey, Wish, bounded, set_charset,
 };
+pub use master_threads::MasterThreads;
 pub use membership::Servers;
 pub use monitor::{LONGEST_QUESTION, Monitor, sample, sample_after};
 pub use pool::{Identity, Idle, Offer, Wanted};
 pub use query::{COM_QUERY, Cell, TextResult};
 pub use server::{Incarnation, Position, Role, Waiter, lag_transactions};
+pub use session_defaults::{Globals, follow_defaults};
 pub use statements::{Ended, MOST_DIGESTS, StatementRow, Statements};
-pub use temporary_tables::TemporaryTables;
-pub use timeout_defaults::follow_defaults;
 pub use times::{DigestTimes, Known, ServerTimes};
 pub use turns::Turn;
 

@@ -1,6 +1,6 @@
 //! What all sessions share.
 
-use crate::backend::TemporaryTables;
+use crate::backend::{Globals, MasterThreads};
 use crate::clients::credentials::Passwords;
 use crate::clients::login_limits::LoginLimits;
 use crate::clients::registry::Registry;
@@ -33,9 +33,11 @@ pub struct Shared {
     pub registry: Registry,
     /// What clients have the gate hold.
     pub memory: Arc<Memory>,
-    pub temporary_tables: TemporaryTables,
+    pub master_threads: MasterThreads,
     /// Timeouts towards clients, as the master has them.
     pub timeouts: Defaults,
+    /// Global values of the master that were changed while it runs.
+    pub globals: Globals,
     pub tls: TlsAcceptor,
     pub tls_to_servers: TlsConnector,
     pub exchange_key: Arc<ExchangeKey>,

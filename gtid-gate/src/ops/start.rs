@@ -2,7 +2,7 @@
 //!
 //! In: settings. Out: an exit status. Must never: begin to serve with half of what it needs.
 
-use crate::backend::{Monitor, Servers, TemporaryTables, follow_defaults};
+use crate::backend::{Globals, MasterThreads, Monitor, Servers, follow_defaults};
 use crate::clients::credentials::Passwords;
 use crate::clients::login_limits::LoginLimits;
 use crate::clients::registry::Registry;
@@ -107,7 +107,7 @@ async fn run(config: Config, scheduling: Scheduling) -> Result<(), Box<dyn Error
     tokio::spawn(close_idle(shared.clone()));
     tokio::spawn(scheduling.follow(shared.clone()));
     tokio::spawn(tell_of_losses(shared.clone()));
-    tokio::spawn(follow_timeouts(shared.clone()));
+    tokio::spawn(follow_session_defaults(shared.clone()));
     let reserve = Arc::new(Reserve::new());
     let mut serving = JoinSet::new();
     for listener in doors.clients {
@@ -208,7 +208,7 @@ pub(crate) fn assemble(
     );
     let master = Monitor::new(gate.servers.master.clone(), &config, metrics.clone());
     Ok(Shared {
-        temporary_tables: TemporaryTables::new(master),
+        master_threads: MasterThreads::new(master),
         began: Instant::now(),
         gate,
         memory,
@@ -217,6 +217,7 @@ pub(crate) fn assemble(
         sessions: Arc::new(Semaphore::new(config.max_connections)),
         registry: Registry::default(),
         timeouts: Defaults::default(),
+        globals: Globals::default(),
         config,
         metrics,
         tls,
@@ -235,10 +236,10 @@ async fn close_idle(shared: Arc<Shared>) {
     }
 }
 
-async fn follow_timeouts(shared: Arc<Shared>) {
+async fn follow_session_defaults(shared: Arc<Shared>) {
     let master = shared.gate.servers.master.clone();
     let master = Monitor::new(master, &shared.config, shared.metrics.clone());
-    follow_defaults(&shared.timeouts, master).await;
+    follow_defaults(&shared.timeouts, &shared.globals, master).await;
 }
 
 /// Sessions that wait for a server that was found lost wait no longer.

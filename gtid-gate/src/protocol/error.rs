@@ -15,7 +15,7 @@ pub struct SqlError {
     pub message: String,
 }
 
-const UNKNOWN_THREAD: u16 = 1094;
+pub const UNKNOWN_THREAD: u16 = 1094;
 
 impl SqlError {
     pub fn new(code: u16, state: &str, message: impl Into<String>) -> Self {

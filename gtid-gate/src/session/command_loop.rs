@@ -14,7 +14,7 @@ use std::task::Poll;
 
 impl Session {
     pub(super) async fn run(mut self) {
-        self.begin_timeouts();
+        self.begin_life();
         if self.welcome().await.is_ok() {
             let end = self.commands_unless_killed().await;
             self.say_goodbye(end).await;
@@ -37,7 +37,14 @@ impl Session {
     }
 
     /// As at a login.
-    pub(super) fn begin_timeouts(&self) {
+    /// With what the master has for all that begin.
+    pub(super) fn begin_life(&mut self) {
+        for (name, value) in self.shared.globals.changed().iter() {
+            if name == "autocommit" {
+                self.state.autocommit = value == "ON";
+            }
+            self.reported().variable(name, value);
+        }
         let timeouts = &self.client.timeouts;
         let interactive = self.client.capabilities & capability::INTERACTIVE != 0;
         timeouts.begin(&self.shared.timeouts, interactive);

@@ -235,7 +235,7 @@ impl Session {
         self.statements.clear();
         self.leave = None;
         self.trace = Trace::default();
-        self.begin_timeouts();
+        self.begin_life();
         self.say_ok().await
     }
 
@@ -278,7 +278,7 @@ impl Session {
         self.state.pinned = account.pinned();
         self.state.sticky = self.state.pinned;
         self.user = User::of(&mut account);
-        self.begin_timeouts();
+        self.begin_life();
         self.state.diagnostics.answered();
         self.welcome().await
     }

@@ -184,7 +184,9 @@ impl Session {
         let prepared = bounded(within, execution.prepare(backend, around)).await;
         prepared.map_err(|error| match error {
             BackendError::Sql(error) => Failed::Prepare(error),
-            error @ BackendError::Lost(_) => Failed::Relay(RelayError::Died(error)),
+            error @ (BackendError::Lost(_) | BackendError::Timeout) => {
+                Failed::Relay(RelayError::Died(error))
+            }
             other => Failed::Relay(RelayError::NothingSent(other)),
         })
     }

@@ -4,6 +4,7 @@
 //! An id that the master finds in a variable, an expression or a routine and does not know comes back in its error.
 //! Must never: decide who may kill whose session. The master does.
 
+use super::connections::COM_STATISTICS;
 use super::diagnostics::NOTHING;
 use super::fault::Fault;
 use super::parts::Session;
@@ -15,10 +16,10 @@ use crate::common::signals::KILLED;
 use crate::freshness::Told;
 use crate::protocol::capability;
 use crate::protocol::charset::Encoding;
-use crate::protocol::error::{BackendError, SqlError};
+use crate::protocol::error::{BackendError, SqlError, UNKNOWN_THREAD};
 use crate::protocol::response::UnknownThread;
 use crate::protocol::wire::{self, STATUS_MORE_RESULTS};
-use crate::sql::{FailedKill, KillOfRoutine, failed_kill, is_kill_query, kill_of_routine};
+use crate::sql::{FailedKill, KillOfRoutine, failed_kill, kill_of_routine, kill_query};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -64,12 +65,18 @@ impl Session {
             false => FailedKill::Unknown,
         };
         drop(sql);
-        let of_routine = self.kill_of_routine(&failed).await;
-        let query_only = match (&failed, of_routine) {
-            (FailedKill::Kill { query_only, .. }, _) => *query_only,
-            (_, Some(kill)) => kill.query_only,
+        let query_only = match &failed {
+            FailedKill::Kill { query_only, .. } => Some(*query_only),
+            FailedKill::Other => None,
             _ => self.was_kill_query().await,
         };
+        let Some(query_only) = query_only else {
+            return match unknown.kept_back {
+                0 => Ok(answer),
+                _ => Err(SqlError::unknown_thread_id(unknown.id).into()),
+            };
+        };
+        let of_routine = self.kill_of_routine(&failed).await;
         let killed = self.kill_session(unknown.id, query_only).await;
         if unknown.kept_back == 0 {
             // The client has the error already: rows had begun.
@@ -87,7 +94,7 @@ impl Session {
             } => return self.go_on_behind_kill(work, at).await,
             FailedKill::Kill { behind: None, .. } | FailedKill::Execute => true,
             FailedKill::Call { .. } => of_routine.is_some_and(|kill| kill.is_last),
-            FailedKill::Unknown => false,
+            FailedKill::Other | FailedKill::Unknown => false,
         };
         if !all_ran {
             return Err(Fault::Sql(SqlError::gate(format_args!(
@@ -205,20 +212,24 @@ impl Session {
         kill_of_routine(found.ok()?.text(0, 0)?)
     }
 
-    /// What failed was KILL QUERY, as the master remembers it. Accounts that may not see that mean the connection, as KILL does.
-    async fn was_kill_query(&self) -> bool {
-        let Some(master) = &self.connections.master else {
-            return false;
-        };
-        let failed = format!(
-            "SELECT h.SQL_TEXT FROM performance_schema.events_statements_history h \
-             JOIN performance_schema.threads t USING (THREAD_ID) \
-             WHERE t.PROCESSLIST_ID = {} AND h.MYSQL_ERRNO = 1094 ORDER BY h.EVENT_ID DESC LIMIT 1",
-            master.thread_id
-        );
-        let asking = self.ask_as_user(&failed);
-        let found = bounded(self.shared.config.server_timeout, asking).await;
-        found.is_ok_and(|found| found.text(0, 0).is_some_and(is_kill_query))
+    /// Whether the statement that failed was KILL QUERY; nothing: it was no KILL, or the master can't say.
+    async fn was_kill_query(&mut self) -> Option<bool> {
+        let within = self.shared.config.server_timeout;
+        let master = self.connections.master.as_mut()?;
+        // Behind its answer the statement has ended.
+        let ended = bounded(within, master.simple_command(&[COM_STATISTICS])).await;
+        ended.ok()?;
+        let asking = self
+            .shared
+            .master_threads
+            .failed_statement(master.thread_id, UNKNOWN_THREAD);
+        match asking.await {
+            Ok(text) => kill_query(&text?),
+            Err(reason) => {
+                tracing::warn!(%reason, "the gate's account can't see which statement failed (it needs SELECT on performance_schema)");
+                None
+            }
+        }
     }
 
     /// Not on the session's own connection, which knows what the client may ask of the statement before.

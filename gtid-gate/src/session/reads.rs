@@ -165,6 +165,10 @@ impl Session {
                             failed.push(server.id);
                         }
                         Err(Unread::Unproven(unproven)) => {
+                            if let Some(dead) = &dead {
+                                let reason = format!("{}: {}", server.name, unproven.reason());
+                                return Err(not_elsewhere(dead, reason).into());
+                            }
                             self.trace.unproven(&unproven, self.master_position());
                             self.reads_names = false;
                             if let Unproven::Asks(asks) = &unproven {

@@ -51,7 +51,7 @@ pub struct Answer {
 pub enum RelayError {
     /// The server is gone or going, and the client has got nothing of its response.
     NothingSent(BackendError),
-    /// The same, and its connection broke while it ran the command, which may be why.
+    /// The same, and its connection broke, or it hung, while it ran the command, which may be why.
     Died(BackendError),
     /// The server is gone in the middle of a response; `fits`: an error packet may end it.
     Cut {
@@ -134,7 +134,9 @@ enum Wait {
 
 fn not_sent(wait: Wait) -> RelayError {
     match wait {
-        Wait::Lost(error @ BackendError::Lost(_)) => RelayError::Died(error),
+        Wait::Lost(error @ (BackendError::Lost(_) | BackendError::Timeout)) => {
+            RelayError::Died(error)
+        }
         Wait::Lost(error) => RelayError::NothingSent(error),
         Wait::Killed => RelayError::Killed,
     }

@@ -166,7 +166,11 @@ impl Session {
         let Some(thread_id) = self.connections.master.as_ref().map(|m| m.thread_id) else {
             return;
         };
-        let tables = self.shared.temporary_tables.of(thread_id).await;
+        let tables = self
+            .shared
+            .master_threads
+            .has_temporary_tables(thread_id)
+            .await;
         if let Err(reason) = &tables {
             tracing::warn!(%reason, "the gate's account can't see temporary tables (it needs PROCESS): a session stays on the master");
         }

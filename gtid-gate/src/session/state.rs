@@ -324,6 +324,13 @@ impl State {
     pub fn has_mode(&mut self, sql_mode: &str) {
         self.mode = Mode::reported(sql_mode);
         self.reads_differently = self.mode.reads_differently();
+        let escapes = sql_mode.contains("NO_BACKSLASH_ESCAPES");
+        let flag = if escapes {
+            STATUS_NO_BACKSLASH_ESCAPES
+        } else {
+            0
+        };
+        self.flags = self.flags & !STATUS_NO_BACKSLASH_ESCAPES | flag;
     }
 
     /// LAST_INSERT_ID() was on a connection that is gone: what was kept of it is older.

@@ -25,6 +25,8 @@ pub enum FailedKill {
     },
     /// A statement that was prepared before, alone or at the end.
     Execute,
+    /// The error is not KILL's: EXPLAIN FOR CONNECTION has it, too.
+    Other,
     Unknown,
 }
 
@@ -57,6 +59,7 @@ pub fn failed_kill(sql: &str, results: usize) -> FailedKill {
         },
         ("execute", []) => FailedKill::Execute,
         ("call", []) => called(failed).unwrap_or(FailedKill::Unknown),
+        ("explain" | "desc" | "describe" | "signal" | "resignal", _) => FailedKill::Other,
         _ => FailedKill::Unknown,
     }
 }
@@ -88,10 +91,12 @@ pub fn kill_of_routine(body: &str) -> Option<KillOfRoutine> {
     })
 }
 
-/// Whether this text of a statement is KILL QUERY.
-pub fn is_kill_query(sql: &str) -> bool {
-    let failed = failed_kill(sql, 0);
-    matches!(failed, FailedKill::Kill { query_only, .. } if query_only)
+/// Whether this text of a statement is KILL QUERY; nothing: it is no KILL.
+pub fn kill_query(sql: &str) -> Option<bool> {
+    match failed_kill(sql, 0) {
+        FailedKill::Kill { query_only, .. } => Some(query_only),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

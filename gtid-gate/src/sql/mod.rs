@@ -30,7 +30,7 @@ pub use class::{ChoiceValue, Class, Completion, SetItem};
 pub use classify::{Understood, classify, understand, understand_bytes};
 pub use definition::Uses;
 pub use digest::{Digest, of_unclear};
-pub use kills::{FailedKill, KillOfRoutine, failed_kill, is_kill_query, kill_of_routine};
+pub use kills::{FailedKill, KillOfRoutine, failed_kill, kill_of_routine, kill_query};
 pub use mode::Mode;
 pub use names::{Name, Names, folded};
 pub use question::{BadQuestion, Explained, Question};
