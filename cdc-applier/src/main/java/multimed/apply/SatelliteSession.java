@@ -49,6 +49,16 @@ final class SatelliteSession implements Watched, AutoCloseable {
         }
     }
 
+    /** Runs one statement that a client of the master wrote; what follows it in its text is an error. */
+    void executeAlone(QueryText text) throws SQLException {
+        enter();
+        try {
+            connection.executeAlone(text);
+        } finally {
+            leave();
+        }
+    }
+
     void execute(String sql) throws SQLException {
         execute(QueryText.of(sql));
     }

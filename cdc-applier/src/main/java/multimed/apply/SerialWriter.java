@@ -208,7 +208,7 @@ final class SerialWriter {
         useSchema(statement.getDatabase());
         session.execute(SessionSettings.enter(statement));
         session.execute("SET gtid_next='" + part.gtid() + "'");
-        session.execute(new QueryText().add(statement.getSql()));
+        session.executeAlone(new QueryText().add(statement.getSql()));
     }
 
     /**

@@ -23,6 +23,9 @@ import java.util.concurrent.TimeUnit;
  */
 public final class PipelinedConnection implements AutoCloseable {
     private static final byte[] COM_QUERY = {0x03};
+    private static final byte[] COM_SET_OPTION = {0x1b};
+    private static final byte[] MULTI_STATEMENTS_ON = {0, 0};
+    private static final byte[] MULTI_STATEMENTS_OFF = {1, 0};
     private static final byte[] NOTHING = {};
     private static final ScheduledThreadPoolExecutor LIMITS = limits();
 
@@ -180,6 +183,28 @@ public final class PipelinedConnection implements AutoCloseable {
         ask(text);
         while (answer().more()) {
             continue;
+        }
+    }
+
+    /** Runs one statement that somebody else wrote: while it runs, the server takes no more than one. */
+    public void executeAlone(QueryText text) throws SQLException {
+        option(MULTI_STATEMENTS_OFF);
+        try {
+            execute(text);
+        } finally {
+            option(MULTI_STATEMENTS_ON);
+        }
+    }
+
+    private void option(byte[] option) throws SQLException {
+        try {
+            sendNow(Frames.frame(COM_SET_OPTION, option, option.length, 0));
+            Reply reply = Reply.parse(receive());
+            if (reply.error() != null) {
+                throw reply.error();
+            }
+        } catch (IOException e) {
+            throw lost(e);
         }
     }
 

@@ -221,6 +221,18 @@ class RawAndStatementIT {
     }
 
     @Test
+    void whatFollowsAStatementInItsTextIsNotRun() throws Exception {
+        applier.write(next("", "CREATE DATABASE alone"));
+        LogRecord two = next("alone", "CREATE TABLE t (a INT);SET gtid_next='AUTOMATIC';CREATE DATABASE injected");
+        ApplyFailure failure = assertThrows(ApplyFailure.class, () -> applier.write(two));
+        assertEquals(Divergence.Reason.STATEMENT, failure.reason());
+        assertEquals("0", satellite.text("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'injected'"));
+        applier.writer().abandon();
+        applier.write(next("alone", "CREATE TABLE t (a INT)"));
+        assertEquals("0", satellite.text("SELECT COUNT(*) FROM alone.t"));
+    }
+
+    @Test
     void aStatementSeesTheSettingsOfItsClientAndLaterRowsDoNot() throws Exception {
         LogRecord create = next("ctx",
                 "CREATE TABLE made AS SELECT @@sql_mode AS a, @@time_zone AS b, @@collation_connection AS c, NOW(6) AS d, @@foreign_key_checks AS e, 'a\\nb' AS f");
