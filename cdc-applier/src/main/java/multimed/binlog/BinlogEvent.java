@@ -8,6 +8,7 @@ public final class BinlogEvent {
     public static final int HEADER = 19;
     /** Length of a CRC32 behind an event. */
     public static final int CHECKSUM = 4;
+    private static final int THREAD_SPECIFIC = 0x04;
     private static final int ARTIFICIAL = 0x20;
     private static final int IGNORABLE = 0x80;
 
@@ -44,6 +45,11 @@ public final class BinlogEvent {
     /** Position in the binlog file behind this event (low 32 bits); 0 for events that the server made up. */
     public long endPosition() {
         return new ByteCursor(bytes, 13, 17).u32();
+    }
+
+    /** LOG_EVENT_THREAD_SPECIFIC_F: temporary tables were used, by the statement or before it in the same routine. */
+    boolean threadSpecific() {
+        return (bytes[17] & THREAD_SPECIFIC) != 0;
     }
 
     public boolean artificial() {

@@ -6,11 +6,14 @@ import java.nio.charset.StandardCharsets;
  * A statement as text. Body: thread id 4, execution time 4, length of schema 1, error code 2, length of the status variables 2,
  * status variables, schema, zero byte, statement.
  *
- * @param sql in the character set of {@code status.characterSetClient}
+ * @param sql in the character set of {@code status.characterSetClient}, if the client wrote it
+ * @param threadSpecific whether a temporary table was used, see {@link BinlogEvent#threadSpecific}
  */
-public record QueryEvent(String database, byte[] sql, int errorCode, long timestampMicros, StatusVariables status) {
+public record QueryEvent(String database, byte[] sql, int errorCode, long timestampMicros, StatusVariables status,
+        boolean threadSpecific) {
 
-    /** A bit of sql_mode. */
+    /** Bits of sql_mode. */
+    private static final long ANSI_QUOTES = 1 << 2;
     private static final long NO_BACKSLASH_ESCAPES = 1 << 20;
 
     public static QueryEvent parse(BinlogEvent event) {
@@ -23,12 +26,21 @@ public record QueryEvent(String database, byte[] sql, int errorCode, long timest
         body.skip(1);
         byte[] sql = body.bytes(body.remaining());
         long micros = event.timestampSeconds() * 1_000_000 + status.microseconds();
-        return new QueryEvent(database, sql, errorCode, micros, status);
+        return new QueryEvent(database, sql, errorCode, micros, status, event.threadSpecific());
     }
 
     /** Whether a backslash in the statement's quotes is an ordinary character. */
     public boolean noBackslashEscapes() {
-        return (status.numbers().getOrDefault("sql_mode", 0L) & NO_BACKSLASH_ESCAPES) != 0;
+        return has(NO_BACKSLASH_ESCAPES);
+    }
+
+    /** Whether double quotes stand around names. */
+    public boolean ansiQuotes() {
+        return has(ANSI_QUOTES);
+    }
+
+    private boolean has(long mode) {
+        return (status.numbers().getOrDefault("sql_mode", 0L) & mode) != 0;
     }
 
     /** The statement byte by byte as Latin-1: good for looking at its ASCII keywords only. */

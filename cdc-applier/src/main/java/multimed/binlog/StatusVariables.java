@@ -33,10 +33,14 @@ public final class StatusVariables {
     private static final int NO_FOREIGN_KEY_CHECKS = 1 << 26;
     private static final int RELAXED_UNIQUE_CHECKS = 1 << 27;
 
+    /** As the server knows it, in UTF-8. */
+    public record Account(String user, String host) {}
+
     private final Map<String, Long> numbers = new TreeMap<>();
     private int clientCharset;
     private String timeZone = "";
-    private String invoker = "";
+    private Account invoker;
+    private boolean atomic;
     private int microseconds;
     private int unknown = -1;
 
@@ -70,11 +74,14 @@ public final class StatusVariables {
             case CHARSET_DATABASE -> numbers.put("collation_database", in.unsigned(2));
             case TABLE_MAP_FOR_UPDATE -> in.skip(8);
             case MASTER_DATA_WRITTEN -> in.skip(4);
-            case INVOKER -> invoker = in.text(in.u8()) + "@" + in.text(in.u8());
+            case INVOKER -> invoker = new Account(in.text(in.u8()), in.text(in.u8()));
             case UPDATED_DB_NAMES -> skipDatabases(in);
             case MICROSECONDS -> microseconds = (int) in.unsigned(3);
             case EXPLICIT_DEFAULTS -> numbers.put("explicit_defaults_for_timestamp", in.unsigned(1));
-            case DDL_XID -> in.skip(8);
+            case DDL_XID -> {
+                atomic = true;
+                in.skip(8);
+            }
             case UTF8MB4_COLLATION -> numbers.put("default_collation_for_utf8mb4", in.unsigned(2));
             case REQUIRE_PRIMARY_KEY -> numbers.put("sql_require_primary_key", in.unsigned(1));
             case TABLE_ENCRYPTION -> numbers.put("default_table_encryption", in.unsigned(1));
@@ -110,9 +117,14 @@ public final class StatusVariables {
         return timeZone;
     }
 
-    /** user@host that stands for CURRENT_USER; empty if the statement does not need it. */
-    public String invoker() {
+    /** Who CURRENT_USER was; null if the statement does not need it. */
+    public Account invoker() {
         return invoker;
+    }
+
+    /** Whether the statement changed tables or other objects that last, and was committed in the storage engine with that. */
+    public boolean atomic() {
+        return atomic;
     }
 
     public int microseconds() {

@@ -8,6 +8,8 @@ import java.util.Map;
 import java.util.TreeMap;
 import multimed.binlog.QueryEvent;
 import multimed.binlog.StatusVariables;
+import multimed.capture.StatementText.Reading;
+import multimed.capture.TemporaryTables.Part;
 import multimed.capture.Verdict.AsEmpty;
 import multimed.capture.Verdict.AsRebuild;
 import multimed.capture.Verdict.AsStatement;
@@ -18,6 +20,7 @@ import multimed.log.LogTopic;
 import multimed.log.proto.Statement;
 import multimed.master.Collations;
 import multimed.master.Collations.Collation;
+import multimed.sqltext.CurrentUser;
 
 /**
  * In: a query event that is a transaction by itself. Out: the statement with its session settings, or why it can't be replayed as
@@ -25,6 +28,7 @@ import multimed.master.Collations.Collation;
  */
 final class Statements {
     private static final int ROOM_FOR_SETTINGS = 64 * 1024;
+    private static final String SERVERS_CHARSET = "utf8mb4";
 
     private final Collations collations;
     private final String systemTimeZone;
@@ -42,28 +46,39 @@ final class Statements {
         if (upper.startsWith("XA COMMIT ")) {
             return new AsXaCommit(xid(query));
         }
-        if (isTemporary(upper)) {
+        String charset = charset(query.status().clientCharset());
+        Part temporary = TemporaryTables.part(query, charset);
+        if (temporary == Part.ALL) {
             return new AsEmpty();
         }
+        Reading reading = StatementText.reading(query, charset, connectionCharset(query.status()));
+        String readIn = reading == Reading.UTF8 ? SERVERS_CHARSET : charset;
+        byte[] sql = CurrentUser.named(query, readIn);
         String unsafe = whyUnsafe(query, upper);
-        return unsafe != null ? new AsRebuild(unsafe + ": " + shortened(query)) : new AsStatement(statement(query));
+        unsafe = unsafe != null
+                ? unsafe
+                : temporary == Part.UNCERTAIN
+                        ? "on temporary tables, perhaps"
+                        : reading == Reading.UNCERTAIN
+                                ? "text in character set " + charset + ", or of the server's own"
+                                : sql == null
+                                        ? "CURRENT_USER"
+                                        : UnsafeStatements.of(query, readIn);
+        return unsafe != null ? new AsRebuild(unsafe + ": " + shortened(query)) : new AsStatement(statement(query, sql, readIn));
     }
 
     /** CREATE TABLE … START TRANSACTION, as the binlog has CREATE TABLE … SELECT: what follows are its rows. */
     Verdict opening(QueryEvent query, byte[] formatDescription) {
         Verdict verdict = verdict(query);
-        boolean serversText = isAscii(query.sql()) || collations.exactInUtf8(query.status().clientCharset());
-        // The server escapes with backslashes whatever the sql_mode is.
-        boolean readAsWritten = !query.noBackslashEscapes() || query.ascii().indexOf('\\') < 0;
-        if (!(verdict instanceof AsStatement whole) || !serversText || !readAsWritten) {
+        boolean alike = StatementText.isReadAlike(query, charset(query.status().clientCharset()));
+        if (!(verdict instanceof AsStatement whole) || !alike) {
             return verdict instanceof AsRebuild ? verdict : new AsRebuild("text of the server's own: " + shortened(query));
         }
         return new AsStatementThenRaw(whole.statement().toBuilder().setFormatDescription(ByteString.copyFrom(formatDescription)).build());
     }
 
     boolean opensTransaction(QueryEvent query) {
-        String charset = collations.get(query.status().clientCharset()).map(Collation::charset).orElse("");
-        List<String> words = UnsafeStatements.words(query, charset);
+        List<String> words = UnsafeStatements.words(query, charset(query.status().clientCharset()));
         int start = words.indexOf("START");
         return words.size() > 2 && words.subList(0, 2).equals(List.of("CREATE", "TABLE"))
                 && start > 0 && start + 1 < words.size() && words.get(start + 1).equals("TRANSACTION");
@@ -74,10 +89,12 @@ final class Statements {
         return query.ascii().strip().split("\\s+", 3)[2];
     }
 
-    /** A temporary table is seen by its session only. */
-    private static boolean isTemporary(String upper) {
-        return upper.startsWith("DROP TEMPORARY TABLE") || upper.startsWith("DROP /*!40005 TEMPORARY */ TABLE")
-                || upper.startsWith("CREATE TEMPORARY TABLE") || upper.startsWith("ALTER TEMPORARY TABLE");
+    private String charset(long collation) {
+        return collations.get(collation).map(Collation::charset).orElse("unknown");
+    }
+
+    private String connectionCharset(StatusVariables status) {
+        return charset(status.numbers().getOrDefault("collation_connection", 0L));
     }
 
     /** Why the text is not certain to do on a satellite what it did on the master; null if it is. */
@@ -95,10 +112,6 @@ final class Statements {
         if (query.sql().length > LogTopic.MAX_RECORD_BYTES - ROOM_FOR_SETTINGS) {
             return "longer than a record";
         }
-        String text = UnsafeStatements.of(query, collations.get(status.clientCharset()).map(Collation::charset).orElse("unknown"));
-        if (text != null) {
-            return text;
-        }
         if (status.timeZone().equals("SYSTEM") && !systemTimeZone.equals("UTC")) {
             return "depends on the master's system time zone " + systemTimeZone;
         }
@@ -109,23 +122,15 @@ final class Statements {
     private static String whyDefinerUnsafe(StatusVariables status, String upper) {
         boolean stored = upper.matches("(?s)(CREATE|ALTER)\\b.{0,200}?\\b(VIEW|PROCEDURE|FUNCTION)\\b.*");
         boolean named = upper.contains("DEFINER") && !upper.contains("CURRENT_USER");
-        return stored && !named && !status.invoker().isEmpty() ? "definer not in the text" : null;
+        return stored && !named && status.invoker() != null ? "definer not in the text" : null;
     }
 
-    private static boolean isAscii(byte[] bytes) {
-        for (byte b : bytes) {
-            if (b < 0) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private Statement statement(QueryEvent query) {
+    private Statement statement(QueryEvent query, byte[] sql, String charset) {
         return Statement.newBuilder()
-                .setSql(ByteString.copyFrom(query.sql()))
+                .setSql(ByteString.copyFrom(sql))
                 .setDatabase(query.database())
                 .putAllSession(settings(query.status()))
+                .putSession("character_set_client", charset)
                 .setTimestampUs(query.timestampMicros())
                 .build();
     }

@@ -28,6 +28,7 @@ final class SqlLexer {
     private final String text;
 
     private final boolean backslashEscapes;
+    private final boolean ansiQuotes;
     private final String charset;
     private final int version;
     private int at;
@@ -40,8 +41,14 @@ final class SqlLexer {
      * @param version of the server that reads versioned comments, like 90704
      */
     SqlLexer(String text, boolean backslashEscapes, String charset, int version) {
+        this(text, backslashEscapes, false, charset, version);
+    }
+
+    /** @param ansiQuotes whether the statement's sql_mode has ANSI_QUOTES */
+    SqlLexer(String text, boolean backslashEscapes, boolean ansiQuotes, String charset, int version) {
         this.text = text;
         this.backslashEscapes = backslashEscapes;
+        this.ansiQuotes = ansiQuotes;
         this.charset = charset;
         this.version = version;
     }
@@ -66,10 +73,15 @@ final class SqlLexer {
         return new Token(Kind.SYMBOL, String.valueOf(c));
     }
 
+    /** Where the token ends that was given last. */
+    int at() {
+        return at;
+    }
+
     private String word() {
         int from = at;
         while (at < text.length() && isWordChar(text.charAt(at))) {
-            at++;
+            at += isTwoBytes() ? 2 : 1;
         }
         return text.substring(from, at).toUpperCase(Locale.ROOT);
     }
@@ -82,6 +94,7 @@ final class SqlLexer {
 
     /** A quote inside is doubled, or stands behind a backslash. */
     private void skipQuoted(char quote) {
+        boolean escapes = backslashEscapes && (quote == '\'' || quote == '"' && !ansiQuotes);
         at++;
         while (at < text.length()) {
             char c = text.charAt(at);
@@ -89,17 +102,26 @@ final class SqlLexer {
                 at++;
                 return;
             }
-            boolean pair = c == quote || c == '\\' && quote != '`' && backslashEscapes || startsTwoBytes(c);
+            boolean pair = c == quote || c == '\\' && escapes || isTwoBytes();
             at += pair ? 2 : 1;
         }
     }
 
-    private boolean startsTwoBytes(char c) {
-        if (!TWO_BYTES.contains(charset)) {
+    /** Half of a character of GB18030's four bytes looks like one. Without its second byte a first one stands alone. */
+    private boolean isTwoBytes() {
+        if (!TWO_BYTES.contains(charset) || at + 1 >= text.length()) {
             return false;
         }
-        boolean japanese = charset.equals("sjis") || charset.equals("cp932");
-        return japanese ? c >= 0x81 && c <= 0x9f || c >= 0xe0 && c <= 0xfc : c >= 0x81 && c <= 0xfe;
+        char first = text.charAt(at);
+        char second = text.charAt(at + 1);
+        boolean low = second >= 0x40 && second <= 0x7e;
+        return switch (charset) {
+            case "sjis", "cp932" -> (first >= 0x81 && first <= 0x9f || first >= 0xe0 && first <= 0xfc)
+                    && (low || second >= 0x80 && second <= 0xfc);
+            case "big5" -> first >= 0xa1 && first <= 0xf9 && (low || second >= 0xa1 && second <= 0xfe);
+            case "gb18030" -> first >= 0x81 && first <= 0xfe && (low || second >= 0x80 && second <= 0xfe || second >= '0' && second <= '9');
+            default -> first >= 0x81 && first <= 0xfe && (low || second >= 0x80 && second <= 0xfe);
+        };
     }
 
     // --- white space and comments ---------------------------------------------------------------------------------
