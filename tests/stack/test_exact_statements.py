@@ -369,3 +369,125 @@ def test_routines_and_views_keep_who_and_how(stack, schema, player, became):
     assert_same_schema(stack, schema)
     player.play("after", "DROP VIEW v", "DROP PROCEDURE p", "DROP USER ex_owner")
     assert only_statements(became("after"))
+
+
+INJECTED = "ex_injected"
+
+
+@pytest.mark.parametrize("charset, codec", [("gbk", "gbk"), ("sjis", "cp932"), ("big5", "big5"), ("gb18030", "gb18030")])
+def test_the_copy_of_a_temporary_table_runs_no_other_statement_on_satellites(stack, schema, player, became, charset, codec):
+    player.cursor.execute(f"SET NAMES {charset}")
+    player.connection.encoding = codec
+    player.play(
+        "",
+        f"CREATE TEMPORARY TABLE tmp (a INT COMMENT '日\\\\', b INT COMMENT ');set gtid_next=\"automatic\";create database {INJECTED};-- ')",
+        "CREATE TABLE IF NOT EXISTS x LIKE tmp",
+    )
+    assert all(kind.startswith("rebuild") for kind in became(rebuilt=True))
+    stack.await_satellites(deadline_s=120)
+    assert_same_schema(stack, schema)
+    assert_same_answer(stack, "SHOW DATABASES LIKE 'ex_injected'")
+
+
+@pytest.mark.parametrize("clause", ["SUBJECT", "ISSUER", "CIPHER"])
+def test_a_requirement_of_an_account_runs_no_other_statement_on_satellites(stack, schema, player, became, clause):
+    player.play("before", "DROP USER IF EXISTS ex_required")
+    value = f"x'; SET gtid_next='AUTOMATIC'; CREATE DATABASE {INJECTED}; -- "
+    player.play("", f'CREATE USER ex_required REQUIRE {clause} "{value}"')
+    assert all(kind.startswith("rebuild") for kind in became(rebuilt=True))
+    stack.await_satellites(deadline_s=120)
+    assert_same_account(stack, "ex_required")
+    assert_same_answer(stack, "SHOW DATABASES LIKE 'ex_injected'")
+    player.play("after", "DROP USER ex_required")
+
+
+def test_an_account_of_a_latin1_client_keeps_its_name(stack, schema, player, became):
+    for name in ("ex_é", "ex_ü"):
+        player.play("before", f"DROP USER IF EXISTS `{name}`")
+    player.cursor.execute("SET NAMES latin1")
+    player.connection.encoding = "cp1252"
+    player.play(
+        "",
+        "CREATE USER `ex_é` IDENTIFIED BY 'pass'",
+        f"GRANT SELECT ON `{schema}`.* TO `ex_é`",
+        "ALTER USER `ex_é` ACCOUNT LOCK",
+        "CREATE ROLE `ex_ü`",
+        "GRANT `ex_ü` TO `ex_é`",
+        "ALTER USER `ex_é` DEFAULT ROLE ALL",
+    )
+    assert only_statements(became())
+    for name in ("ex_é", "ex_ü"):
+        assert_same_account(stack, f"`{name}`")
+    player.play("after", "DROP USER `ex_é`", "DROP ROLE `ex_ü`")
+    assert only_statements(became("after"))
+
+
+def test_backslashes_of_mysqls_own_texts_do_not_double(stack, schema, player, became):
+    player.play("before", "DROP USER IF EXISTS 'ex_\\\\'")
+    player.cursor.execute("SET SESSION sql_mode = 'NO_BACKSLASH_ESCAPES'")
+    player.play("own", "CREATE TEMPORARY TABLE tmp (a INT COMMENT 'a\\b')", "CREATE TABLE x LIKE tmp", "CREATE PROCEDURE p() COMMENT 'a\\b' SELECT 1")
+    player.play("", "CREATE USER 'ex_\\'", "CREATE TABLE y (a INT COMMENT 'a\\b')", "DROP USER 'ex_\\'")
+    assert only_statements(became(rebuilt=True))
+    assert all(kind.startswith("rebuild") for kind in became("own", rebuilt=True))
+    stack.await_satellites(deadline_s=120)
+    assert_same_schema(stack, schema)
+
+
+def test_current_user_of_account_statements_is_their_client(stack, schema, player, became):
+    player.play("before", "DROP USER IF EXISTS ex_self, ex_other", "DROP ROLE IF EXISTS ex_role", "CREATE ROLE ex_role")
+    player.play("before", "CREATE USER ex_self IDENTIFIED BY 'p'", "GRANT ALL ON *.* TO ex_self WITH GRANT OPTION", f"USE `{schema}`")
+    with contextlib.closing(changelog.Player(stack, schema)) as own:
+        own.connection = stack.master_connect(user="ex_self", password="p", database=schema)
+        own.cursor = own.connection.cursor()
+        own.play(
+            "",
+            "GRANT ex_role TO CURRENT_USER() WITH ADMIN OPTION",
+            "SET DEFAULT ROLE ALL TO CURRENT_USER",
+            "ALTER USER CURRENT_USER() DEFAULT ROLE NONE",
+            "REVOKE ex_role FROM CURRENT_USER()",
+            "GRANT SELECT ON mysql.* TO CURRENT_USER()",
+            "REVOKE SELECT ON mysql.* FROM CURRENT_USER",
+            "ALTER USER CURRENT_USER() COMMENT 'mine'",
+        )
+        player.gtids[""] = own.gtids[""]
+        assert only_statements(became())
+        assert_same_account(stack, "ex_self")
+        own.play("gone", "RENAME USER CURRENT_USER() TO ex_other")
+        player.gtids["gone"] = own.gtids["gone"]
+    assert only_statements(became("gone"))
+    assert_same_account(stack, "ex_other")
+    with contextlib.closing(stack.master_connect(user="ex_other", password="p", database=schema)) as connection, connection.cursor() as cursor:
+        cursor.execute("DROP USER CURRENT_USER()")
+    became()
+    assert_same_answer(stack, "SELECT user, host FROM mysql.user WHERE user LIKE 'ex\\_%' ORDER BY 1")
+
+
+def test_statements_on_temporary_tables_leave_real_ones_of_the_same_name_alone(stack, schema, player, became):
+    player.play("before", "CREATE TABLE t (a INT PRIMARY KEY, b INT)", "INSERT INTO t VALUES (1, 1)")
+    player.cursor.execute("SET SESSION binlog_format = 'STATEMENT'")
+    player.play(
+        "",
+        "/* c */ CREATE TEMPORARY TABLE t (a INT, b INT)",
+        "TRUNCATE t",
+        "/* c */ TRUNCATE TABLE t",
+        "CREATE INDEX i ON t (b)",
+        "ALTER TABLE t ADD c INT",
+        "DROP INDEX i ON t",
+        "DROP TABLE t",
+    )
+    assert set(became()) == {"empty"}
+    assert_same_schema(stack, schema)
+
+
+def test_a_routine_that_used_a_temporary_table_still_changes_real_ones(stack, schema, player, became):
+    player.play(
+        "before",
+        "CREATE TABLE t (a INT PRIMARY KEY)",
+        "INSERT INTO t VALUES (1)",
+        "CREATE PROCEDURE p() BEGIN CREATE TEMPORARY TABLE tmp (a INT); INSERT INTO tmp VALUES (1); TRUNCATE t; ALTER TABLE t ADD b INT;"
+        " CREATE INDEX i ON t (b); CREATE TABLE u LIKE t; DROP TEMPORARY TABLE tmp; END",
+    )
+    player.play("", "CALL p()")
+    became(rebuilt=True)
+    stack.await_satellites(deadline_s=120)
+    assert_same_schema(stack, schema)
