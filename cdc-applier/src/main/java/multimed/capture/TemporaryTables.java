@@ -9,8 +9,8 @@ import multimed.sqltext.SqlWords;
  * In: a statement. Out: whether it is about temporary tables, which satellites don't have: there it would find a lasting table of the same
  * name. Pure. Must never: say that of a statement that changed something else.
  *
- * <p>A temporary table has no DDL that is atomic ({@link multimed.binlog.StatusVariables#atomic}), and InnoDB's lasting tables no other. The
- * event's flag alone says less: it stays for all statements of a routine that has used a temporary table.
+ * <p>A temporary table has no DDL that is atomic ({@link multimed.binlog.StatusVariables#atomic}) but TRUNCATE, and InnoDB's lasting tables no
+ * other. The event's flag alone says less: it stays for all statements of a routine that has used a temporary table.
  */
 final class TemporaryTables {
     enum Part {
@@ -44,9 +44,10 @@ final class TemporaryTables {
         return words.size() > 2 && words.get(1).equals("TEMPORARY") && words.get(2).startsWith("TABLE");
     }
 
-    /** What it was made like may have been temporary. */
+    /** What was emptied, or what a table was made like, may have been temporary. */
     private static Part atomic(List<String> words) {
-        return word(words, 0).equals("CREATE") && words.contains("TABLE") && words.contains("LIKE") ? Part.UNCERTAIN : Part.NONE;
+        boolean like = word(words, 0).equals("CREATE") && words.contains("TABLE") && words.contains("LIKE");
+        return like || word(words, 0).equals("TRUNCATE") ? Part.UNCERTAIN : Part.NONE;
     }
 
     private static Part notAtomic(List<String> words) {
