@@ -159,6 +159,31 @@ def test_tables_and_sessions_whose_changes_go_raw(stack, schema, player, became)
     assert_same_schema(stack, schema)
 
 
+def test_replace_into_a_parent_keeps_its_children_and_both_tables_in_one_change_cost_no_clone(stack, schema, player, became):
+    """The master logs what its foreign keys change; satellites neither repeat that, nor stumble over what is logged twice."""
+    numbers = "WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 60)"
+    player.play(
+        "",
+        "CREATE TABLE p (id INT PRIMARY KEY, j JSON)",
+        "CREATE TABLE c (id INT PRIMARY KEY, p INT, v INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE ON UPDATE CASCADE)",
+        "CREATE TABLE n (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE SET NULL)",
+        "CREATE TABLE t (id INT PRIMARY KEY, t INT, FOREIGN KEY (t) REFERENCES t (id) ON DELETE CASCADE)",
+        f"INSERT INTO p {numbers} SELECT i, '1' FROM s",
+        f"INSERT INTO c {numbers} SELECT i, (i + 2) DIV 3, 0 FROM s",
+        "INSERT INTO n SELECT id, p FROM c",
+        "INSERT INTO t VALUES (1, 1), (2, 1), (3, NULL)",
+        "REPLACE INTO p VALUES (1, '{}')",
+        f"REPLACE INTO p {numbers} SELECT i, '[]' FROM s",
+        "UPDATE p JOIN c ON c.p = p.id SET p.id = p.id + 100, c.v = 7 WHERE p.id < 4",
+        "DELETE p, c FROM p JOIN c ON c.p = p.id WHERE p.id < 8",
+        "DELETE p, c FROM p JOIN c ON c.p = p.id WHERE p.id = 9 AND c.id = 25",
+        "DELETE FROM t",
+    )
+    assert not [kind for kind in became() if kind.startswith("rebuild")]
+    assert stack.sql("satellite-1", f"SELECT COUNT(*) FROM `{schema}`.n WHERE p IS NOT NULL") != [(0,)]
+    assert_same_rows(stack, schema)
+
+
 def test_sessions_in_statement_format_end_in_equal_satellites(stack, schema, player):
     """What is not certain to do the same is not tried: satellites clone again."""
     player.play(

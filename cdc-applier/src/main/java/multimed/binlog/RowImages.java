@@ -1,6 +1,9 @@
 package multimed.binlog;
 
+import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
 import java.time.YearMonth;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import multimed.binlog.TableMap.Column;
@@ -18,6 +21,9 @@ public final class RowImages {
     /** What was seen in all rows of one event. */
     public record Seen(int rows, boolean oddDate, boolean keyChange) {}
 
+    /** One row: where it stands in the event, and the bytes of its primary key; of an update, after it. */
+    record Row(int from, int to, ByteBuffer key) {}
+
     private final TableMap table;
     private final byte[] bytes;
     private final ByteCursor in;
@@ -34,10 +40,41 @@ public final class RowImages {
     }
 
     public static Seen walk(RowsEvent rows, TableMap table) {
+        return of(rows, table).walk(rows.type() == EventType.UPDATE_ROWS);
+    }
+
+    static List<Row> rows(RowsEvent rows, TableMap table) {
+        return of(rows, table).rows(rows.type() == EventType.UPDATE_ROWS);
+    }
+
+    private static RowImages of(RowsEvent rows, TableMap table) {
         if (!rows.allColumns() || rows.columns() != table.columns().size()) {
             throw new MalformedEventException("not a full row image");
         }
-        return new RowImages(rows, table).walk(rows.type() == EventType.UPDATE_ROWS);
+        return new RowImages(rows, table);
+    }
+
+    private List<Row> rows(boolean update) {
+        List<Row> rows = new ArrayList<>();
+        int[] spans = new int[2 * table.columns().size()];
+        while (in.remaining() > 0) {
+            int from = in.position();
+            image(spans);
+            if (update) {
+                image(spans);
+            }
+            rows.add(new Row(from, in.position(), keyBytes(spans)));
+        }
+        return rows;
+    }
+
+    /** Each value with the length that stands before it, so that two keys can't have the same bytes. */
+    private ByteBuffer keyBytes(int[] spans) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        for (int i : table.primaryKey()) {
+            out.write(bytes, spans[2 * i], spans[2 * i + 1] - spans[2 * i]);
+        }
+        return ByteBuffer.wrap(out.toByteArray());
     }
 
     private Seen walk(boolean update) {
@@ -91,7 +128,9 @@ public final class RowImages {
             case ColumnTypes.DECIMAL -> in.skip(decimalLength(meta >> 8, meta & 0xff));
             case ColumnTypes.VARCHAR -> in.skip(meta > 255 ? in.u16() : in.u8());
             case ColumnTypes.STRING -> in.skip(ColumnTypes.charLength(meta) > 255 ? in.u16() : in.u8());
-            case ColumnTypes.BLOB -> in.skip((int) in.unsigned(meta));
+            case ColumnTypes.BLOB, ColumnTypes.JSON, ColumnTypes.GEOMETRY, ColumnTypes.VECTOR -> in.skip((int) in.unsigned(meta));
+            case ColumnTypes.ENUM, ColumnTypes.SET -> in.skip(meta & 0xff);
+            case ColumnTypes.BIT -> in.skip((meta >> 8) + ((meta & 0xff) > 0 ? 1 : 0));
             case ColumnTypes.DATE -> date(in.unsigned(3));
             case ColumnTypes.TIME -> in.skip(3 + (meta + 1) / 2);
             case ColumnTypes.DATETIME -> dateTime(in.bigEndian(5), meta);

@@ -1,11 +1,15 @@
 package multimed.binlog;
 
+import java.io.ByteArrayOutputStream;
+import java.util.List;
+
 /**
  * Head of a WRITE/UPDATE/DELETE_ROWS event (version 2): table id 6, flags 2, length of extra data 2 (itself included), extra
  * data, number of columns, bitmap of the columns present (two for an update), then the rows.
  */
 public final class RowsEvent {
     public static final int STMT_END = 0x1;
+    public static final int NO_FOREIGN_KEY_CHECKS = 0x2;
     /** Every column is in the image. */
     public static final int COMPLETE_ROWS = 0x8;
     /** Written by a server whose SQL layer does the foreign keys' cascades and logs them (9.6 and later). */
@@ -82,14 +86,23 @@ public final class RowsEvent {
         return new ByteCursor(event.bytes(), rowsAt, event.length());
     }
 
-    /** The event's bytes if it ends its statement, else a copy that does. */
-    public static byte[] endingStatement(BinlogEvent event) {
-        if ((event.bytes()[FLAGS_AT] & STMT_END) != 0) {
-            return event.bytes();
+    /**
+     * Changes the bytes of an event, or of its beginning: if the master logs what foreign keys change, a replay must not change it again.
+     * The server takes this flag from a statement's first event, which may be a parent's, and from there runs cascades that the
+     * master did not: REPLACE deletes and inserts a parent, and leaves its children as they are.
+     */
+    public static void leaveForeignKeys(byte[] event) {
+        if ((event[FLAGS_AT] & SQL_FOREIGN_KEYS) != 0) {
+            event[FLAGS_AT] |= NO_FOREIGN_KEY_CHECKS;
         }
-        byte[] copy = event.bytes().clone();
-        endStatement(copy);
-        return copy;
+    }
+
+    /** The same event with these parts of it as its rows: from and to, in pairs. */
+    BinlogEvent withRows(List<int[]> kept) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream(event.length());
+        out.write(event.bytes(), 0, rowsAt);
+        kept.forEach(part -> out.write(event.bytes(), part[0], part[1] - part[0]));
+        return BinlogEvent.of(out.toByteArray()).withOwnLength();
     }
 
     /** Changes the bytes of an event, or of its beginning, so that it ends its statement. */

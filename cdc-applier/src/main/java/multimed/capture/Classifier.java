@@ -10,6 +10,7 @@ import multimed.binlog.BinlogEvent;
 import multimed.binlog.EventType;
 import multimed.binlog.MalformedEventException;
 import multimed.binlog.QueryEvent;
+import multimed.binlog.RepeatedDeletes;
 import multimed.binlog.RowImages;
 import multimed.binlog.RowsEvent;
 import multimed.binlog.TableMap;
@@ -146,12 +147,17 @@ final class Classifier {
     private Verdict rows(List<BinlogEvent> events) {
         Map<Long, TableMap> tables = new HashMap<>();
         List<TableMap> changes = new ArrayList<>();
+        RepeatedDeletes repeated = new RepeatedDeletes();
         for (BinlogEvent event : events) {
             if (event.type() == EventType.TABLE_MAP) {
                 TableMap table = TableMap.parse(event);
                 tables.put(table.tableId(), table);
+                repeated.add(table);
             } else {
                 String doubt = rowEvent(event, tables, changes);
+                if (doubt == null && repeated.without(event) != event) {
+                    doubt = "logged_twice";
+                }
                 if (doubt == null && changes.size() > MOST_ROWS) {
                     doubt = "many_rows";
                 }

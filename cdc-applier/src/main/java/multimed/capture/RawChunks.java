@@ -10,14 +10,16 @@ import java.util.Map;
 import java.util.function.Consumer;
 import multimed.binlog.BinlogEvent;
 import multimed.binlog.EventType;
+import multimed.binlog.RepeatedDeletes;
 import multimed.binlog.RowsEvent;
 import multimed.binlog.TableMap;
 import multimed.log.proto.Raw;
 
 /**
  * In: the table maps and row events of one transaction, one by one. Out: chunks of bounded size, each of which replays alone: it
- * repeats the table maps of the statement it is in the middle of, and its last row event ends the statement. Holds one chunk.
- * Must never: separate a row event from its table maps, but an event too large for a chunk is cut into pieces.
+ * repeats the table maps of the statement it is in the middle of, and its last row event ends the statement. Where the master logs what
+ * foreign keys change, a replay leaves them alone, and finds no deletion twice. Holds one chunk. Must never: separate a row event
+ * from its table maps, but an event too large for a chunk is cut into pieces.
  */
 final class RawChunks {
     private final ByteString formatDescription;
@@ -26,8 +28,10 @@ final class RawChunks {
     private final Consumer<Raw> out;
     private Map<String, String> session = Map.of();
     private final Map<Long, ByteString> statementMaps = new LinkedHashMap<>();
+    private final RepeatedDeletes repeated = new RepeatedDeletes();
     private final List<ByteString> events = new ArrayList<>();
-    private BinlogEvent openRow;
+    /** The last row event, whose statement has more; it is in {@code events}, too. */
+    private byte[] openRow;
     private boolean mapsInChunk;
     private int size;
 
@@ -45,9 +49,17 @@ final class RawChunks {
 
     void add(BinlogEvent event) {
         if (event.type() == EventType.TABLE_MAP) {
-            statementMaps.put(TableMap.parse(event).tableId(), ByteString.copyFrom(event.bytes()));
+            TableMap table = TableMap.parse(event);
+            repeated.add(table);
+            statementMaps.put(table.tableId(), ByteString.copyFrom(event.bytes()));
         } else if (EventType.isRows(event.type())) {
-            rows(event);
+            BinlogEvent once = repeated.without(event);
+            if (once != null) {
+                rows(once);
+            }
+            if (RowsEvent.parse(event).statementEnd()) {
+                endStatement();
+            }
         } else {
             throw new IllegalArgumentException("event type " + event.type() + " does not replay");
         }
@@ -64,14 +76,25 @@ final class RawChunks {
         if (event.length() > limit) {
             cut(event.bytes());
         } else {
-            push(ByteString.copyFrom(event.bytes()));
-            openRow = event;
+            byte[] copy = event.bytes().clone();
+            RowsEvent.leaveForeignKeys(copy);
+            push(UnsafeByteOperations.unsafeWrap(copy));
+            openRow = copy;
         }
-        if (RowsEvent.parse(event).statementEnd()) {
-            statementMaps.clear();
-            mapsInChunk = false;
-            openRow = null;
+    }
+
+    private void endStatement() {
+        closeRow();
+        statementMaps.clear();
+    }
+
+    /** The last row event ends its statement; what follows needs the table maps again. */
+    private void closeRow() {
+        if (openRow != null) {
+            RowsEvent.endStatement(openRow);
         }
+        openRow = null;
+        mapsInChunk = false;
     }
 
     private void push(ByteString event) {
@@ -85,6 +108,7 @@ final class RawChunks {
             byte[] piece = Arrays.copyOfRange(event, from, to);
             if (from == 0) {
                 RowsEvent.endStatement(piece);
+                RowsEvent.leaveForeignKeys(piece);
             }
             push(UnsafeByteOperations.unsafeWrap(piece));
             give(to < event.length);
@@ -101,11 +125,7 @@ final class RawChunks {
     }
 
     private void flush() {
-        if (openRow != null) {
-            events.set(events.size() - 1, ByteString.copyFrom(RowsEvent.endingStatement(openRow)));
-        }
-        openRow = null;
-        mapsInChunk = false;
+        closeRow();
         give(false);
     }
 

@@ -6,8 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.Collections;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import multimed.binlog.BinlogEvent;
 import multimed.binlog.EventType;
+import multimed.binlog.RowsEvent;
 import multimed.binlog.TransactionEnd;
 import multimed.capture.Verdict.AsRaw;
 import multimed.capture.Verdict.AsRebuild;
@@ -67,6 +69,20 @@ class ClassifierTest {
                 .findFirst().orElseThrow();
         assertEquals("rows 100", brief(classifier.classify(repeated(one, 100))));
         assertEquals("raw many_rows", brief(classifier.classify(repeated(one, 101))));
+    }
+
+    @Test
+    void a_deletion_that_is_logged_twice_does_not_go_as_rows() {
+        MasterTransaction cascade = CapturedEvents.transactions().stream()
+                .filter(t -> brief(classifier.classify(t)).equals("raw flags")).findFirst().orElseThrow();
+        List<BinlogEvent> events = cascade.events().stream().filter(e -> !EventType.isRows(e.type()) || e.type() == EventType.DELETE_ROWS
+                && RowsEvent.parse(e).statementEnd()).flatMap(e -> {
+                    byte[] open = e.bytes().clone();
+                    open[BinlogEvent.HEADER + 6] &= ~RowsEvent.STMT_END;
+                    return EventType.isRows(e.type()) ? Stream.of(BinlogEvent.of(open), e) : Stream.of(e);
+                }).toList();
+        assertEquals("raw logged_twice",
+                brief(classifier.classify(new MasterTransaction(cascade.start(), cascade.formatDescription(), events))));
     }
 
     /** A transaction of one row event, with that event so many times. */

@@ -14,6 +14,7 @@ import multimed.log.proto.Raw;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
+import org.junit.jupiter.api.Test;
 
 class RawChunksTest {
     /** Table maps and row events of a transaction that MySQL wrote, its statements made longer by repeating their row events. */
@@ -24,7 +25,7 @@ class RawChunksTest {
                 if (event.type() == EventType.TABLE_MAP) {
                     events.add(event);
                 } else if (EventType.isRows(event.type())) {
-                    for (int i = 1; i < repeats; i++) {
+                    for (int i = event.type() == EventType.DELETE_ROWS ? repeats : 1; i < repeats; i++) {
                         byte[] open = event.bytes().clone();
                         open[BinlogEvent.HEADER + 6] &= ~RowsEvent.STMT_END;
                         events.add(BinlogEvent.of(open));
@@ -40,17 +41,57 @@ class RawChunksTest {
     void every_chunk_replays_alone_and_no_row_event_is_lost(
             @ForAll @IntRange(min = 100, max = 3000) int limit, @ForAll @IntRange(min = 1, max = 4) int repeats) {
         List<BinlogEvent> in = longStatements(repeats);
+        assertEquals(in.stream().filter(e -> EventType.isRows(e.type())).map(RawChunksTest::content).toList(),
+                replayed(in, limit).stream().map(RawChunksTest::content).toList());
+    }
+
+    @Property(tries = 20)
+    void replace_into_a_parent_and_many_rows_leave_its_children_alone(@ForAll @IntRange(min = 100, max = 3000) int limit) {
+        List<BinlogEvent> rows = replayed(longStatements(2), limit);
+        assertEquals(rows.stream().map(e -> RowsEvent.parse(e).flags() >> 4 & 1).toList(),
+                rows.stream().map(e -> RowsEvent.parse(e).flags() >> 1 & 1).toList());
+        List<BinlogEvent> older = longStatements(2).stream()
+                .map(e -> EventType.isRows(e.type()) ? flagged(e, RowsEvent.parse(e).flags() & RowsEvent.STMT_END) : e).toList();
+        assertTrue(replayed(older, limit).stream().allMatch(e -> RowsEvent.parse(e).flags() <= RowsEvent.STMT_END),
+                "where the binlog lacks cascades they are to be run");
+    }
+
+    @Test
+    void a_row_that_a_cascade_and_then_its_statement_deleted_is_deleted_once() {
+        BinlogEvent[] cascade = CapturedEvents.transactions().stream().map(t -> t.events().stream()
+                .filter(e -> EventType.isChange(e.type())).toArray(BinlogEvent[]::new)).filter(e -> e.length == 4).findFirst().orElseThrow();
+        BinlogEvent children = cascade[2];
+        BinlogEvent again = flagged(children, RowsEvent.SQL_FOREIGN_KEYS);
+        BinlogEvent parent = cascade[3];
+        assertEquals(List.of(content(children), content(parent)), contents(cascade[0], cascade[1], children, again, parent));
+        assertEquals(List.of(content(children), content(parent)), contents(cascade[0], cascade[1], children,
+                flagged(parent, RowsEvent.SQL_FOREIGN_KEYS), flagged(children, RowsEvent.SQL_FOREIGN_KEYS | RowsEvent.STMT_END)));
+        BinlogEvent back = BinlogEvent.of(again.bytes().clone());
+        back.bytes()[4] = EventType.WRITE_ROWS;
+        assertEquals(List.of(content(children), content(back), content(children), content(parent)),
+                contents(cascade[0], cascade[1], children, back, again, parent), "it was there again");
+        assertEquals(List.of(content(children), content(children)), contents(cascade[1],
+                flagged(children, RowsEvent.SQL_FOREIGN_KEYS | RowsEvent.STMT_END), cascade[1],
+                flagged(children, RowsEvent.SQL_FOREIGN_KEYS | RowsEvent.STMT_END)), "by two statements");
+    }
+
+    private static List<ByteString> contents(BinlogEvent... events) {
+        return replayed(List.of(events), 3000).stream().map(RawChunksTest::content).toList();
+    }
+
+    private static List<BinlogEvent> replayed(List<BinlogEvent> events, int limit) {
         List<Raw> chunks = new ArrayList<>();
         RawChunks raw = new RawChunks(new byte[0], "type", limit, chunks::add);
-        in.forEach(raw::add);
+        events.forEach(raw::add);
         raw.finish();
-        List<BinlogEvent> rows = new ArrayList<>();
-        for (List<BinlogEvent> unit : units(chunks)) {
-            checkReplaysAlone(unit);
-            unit.stream().filter(e -> EventType.isRows(e.type())).forEach(rows::add);
-        }
-        assertEquals(in.stream().filter(e -> EventType.isRows(e.type())).map(RawChunksTest::content).toList(),
-                rows.stream().map(RawChunksTest::content).toList());
+        units(chunks).forEach(RawChunksTest::checkReplaysAlone);
+        return units(chunks).stream().flatMap(List::stream).filter(e -> EventType.isRows(e.type())).toList();
+    }
+
+    private static BinlogEvent flagged(BinlogEvent event, int flags) {
+        byte[] copy = event.bytes().clone();
+        copy[BinlogEvent.HEADER + 6] = (byte) flags;
+        return BinlogEvent.of(copy);
     }
 
     /** Chunks with the pieces of a cut event joined. */
