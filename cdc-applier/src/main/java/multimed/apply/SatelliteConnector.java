@@ -107,8 +107,11 @@ final class SatelliteConnector {
         }
     }
 
+    /** Any account may hold it. Another one's is not waited for: the ownership of GTIDs keeps a second applier out then. */
     private static boolean lock(PipelinedConnection connection) throws SQLException {
-        return "1".equals(connection.text("SELECT GET_LOCK('" + LOCK + "', " + LOCK_WAIT_S + ")"));
+        return "1".equals(connection.text("SELECT GET_LOCK('" + LOCK + "', " + LOCK_WAIT_S + ")")) || "0".equals(connection.text(
+                "SELECT COALESCE((SELECT USER = SUBSTRING_INDEX(USER(), '@', 1) FROM information_schema.PROCESSLIST WHERE ID = holder),"
+                        + " holder IS NULL) FROM (SELECT IS_USED_LOCK('" + LOCK + "') AS holder) AS locked"));
     }
 
     private static SatelliteSession.Identity identity(PipelinedConnection connection) throws SQLException {

@@ -202,6 +202,17 @@ class ApplyIT {
     }
 
     @Test
+    void aLockThatAnotherAccountHoldsKeepsNoApplierAway() throws Exception {
+        satellite.run("CREATE USER IF NOT EXISTS guest@'%' IDENTIFIED BY 'guest'");
+        try (Connection guest = satellite.connect("guest", "guest"); Statement statement = guest.createStatement()) {
+            statement.execute("DO GET_LOCK('multimed_applier', 0)");
+            try (CdcProcess applier = CdcProcess.applier(kafka, satellite, Map.of())) {
+                Docker.await("all is applied", PATIENCE_S, () -> satellite.has(gtid(4)));
+            }
+        }
+    }
+
+    @Test
     void aSecondApplierWaitsUntilTheFirstIsGone() throws Exception {
         try (CdcProcess first = applier(Map.of())) {
             awaitTransaction(4);

@@ -45,6 +45,27 @@ class CaptureStartIT {
         }
     }
 
+    /** Neither the name that it once had, nor the one that an account may have seen. */
+    @Test
+    void aLockThatAnotherAccountHoldsKeepsNoCaptureAway() throws Exception {
+        master.run("CREATE USER guest@'%' IDENTIFIED BY 'guest'");
+        try (CdcProcess first = CdcProcess.capture(kafka, master)) {
+            Docker.await("capture is ready", 120, () -> first.get("/ready").startsWith("200"));
+            String name = master.text("SELECT OBJECT_NAME FROM performance_schema.metadata_locks WHERE OBJECT_TYPE = 'USER LEVEL LOCK'");
+            try (var guest = master.connect("guest", "guest"); var statement = guest.createStatement()) {
+                statement.execute("DO GET_LOCK('multimed:" + kafka.topic() + "', 0)");
+                first.close();
+                statement.execute("DO GET_LOCK('" + name + "', 60)");
+                try (CdcProcess capture = CdcProcess.capture(kafka, master)) {
+                    Docker.await("it is ready all the same", 60, () -> capture.get("/ready").startsWith("200"));
+                    assertTrue(capture.log().contains("another account holds capture's lock"), capture.log());
+                }
+            }
+        } finally {
+            master.run("DROP USER guest@'%'");
+        }
+    }
+
     /** Such a master loses acknowledged commits in a power cut, and the satellites would still have them. */
     @ParameterizedTest
     @CsvSource({"sync_binlog, 0", "innodb_flush_log_at_trx_commit, 2"})

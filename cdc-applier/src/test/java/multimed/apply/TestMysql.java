@@ -80,7 +80,11 @@ final class TestMysql {
     }
 
     Connection connect() throws SQLException {
-        return DriverManager.getConnection("jdbc:mysql://" + address + ":3306/?user=" + USER + "&password=" + PASSWORD
+        return connect(USER, PASSWORD);
+    }
+
+    Connection connect(String user, String password) throws SQLException {
+        return DriverManager.getConnection("jdbc:mysql://" + address + ":3306/?user=" + user + "&password=" + password
                 + "&sslMode=DISABLED&allowPublicKeyRetrieval=true&allowMultiQueries=true&connectTimeout=2000&connectionTimeZone=UTC");
     }
 
