@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Entry point of {@code cdc-applier capture}. Runs epoch after epoch: any error but a fatal one ends the epoch, and the next starts
- * from the log's tail after a pause. Threads: main (binlog to log), debezium, Kafka's sender, gtid-gaps, admin,
+ * from the log's tail after a pause. Threads: main (binlog to log), debezium, Kafka's sender, gtid-gaps, settings-watch, admin,
  * log-disk, table-stream and a table-subscriber for each of its subscribers, live and a live-reader for each applier that follows.
  */
 public final class Capture {

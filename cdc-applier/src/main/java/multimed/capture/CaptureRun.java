@@ -82,7 +82,7 @@ final class CaptureRun implements AutoCloseable {
                 State state = tail.read();
                 GtidSet set = startSet(state, master);
                 Claim claim = claim(tail, state, set, master.serverUuid());
-                try (LogWriter writer = claim.writer()) {
+                try (LogWriter writer = claim.writer(); SettingsWatch settings = new SettingsWatch(config.master(), writer::fail)) {
                     lock.watch(writer::fail);
                     stream(claim, tail, master);
                 } finally {

@@ -9,11 +9,20 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import multimed.gtid.GtidSet;
 import multimed.log.FatalException;
 
 /** Questions to the master over JDBC. One connection, one thread; closed after any error. */
 public final class Master implements AutoCloseable {
+    /**
+     * What satellites have must not be lost by the master: with any other value of the first two a power cut can take acknowledged
+     * commits back.
+     */
+    private static final SortedMap<String, String> NEEDED = new TreeMap<>(Map.of("sync_binlog", "1", "innodb_flush_log_at_trx_commit", "1",
+            "log_bin", "1", "gtid_mode", "ON", "binlog_format", "ROW", "binlog_row_image", "FULL"));
+
     private final Connection connection;
 
     /** How many columns a table has, and how many of them are generated. */
@@ -47,20 +56,18 @@ public final class Master implements AutoCloseable {
         return value("SELECT @@GLOBAL.system_time_zone");
     }
 
+    /** Throws FatalException if one is another. */
     public void requireSettings() throws SQLException {
-        require("log_bin", "1");
-        require("gtid_mode", "ON");
-        require("binlog_format", "ROW");
-        require("binlog_row_image", "FULL");
-        // What satellites have must not be lost by the master: with any other value a power cut can take acknowledged commits back.
-        require("sync_binlog", "1");
-        require("innodb_flush_log_at_trx_commit", "1");
-    }
-
-    private void require(String variable, String wanted) throws SQLException {
-        String is = value("SELECT @@GLOBAL." + variable);
-        if (!wanted.equals(is)) {
-            throw new FatalException("the master runs with " + variable + "=" + is + ", needed is " + wanted);
+        try (Statement s = connection.createStatement();
+                ResultSet r = s.executeQuery("SELECT @@GLOBAL." + String.join(", @@GLOBAL.", NEEDED.keySet()))) {
+            r.next();
+            int column = 0;
+            for (var needed : NEEDED.entrySet()) {
+                String is = r.getString(++column);
+                if (!needed.getValue().equals(is)) {
+                    throw new FatalException("the master runs with " + needed.getKey() + "=" + is + ", needed is " + needed.getValue());
+                }
+            }
         }
     }
 

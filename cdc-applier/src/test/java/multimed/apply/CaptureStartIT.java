@@ -79,4 +79,19 @@ class CaptureStartIT {
             master.run("SET GLOBAL " + variable + " = 1");
         }
     }
+
+    @ParameterizedTest
+    @CsvSource({"sync_binlog, 0, 1", "innodb_flush_log_at_trx_commit, 2, 1", "binlog_row_image, MINIMAL, FULL", "gtid_mode, ON_PERMISSIVE, ON"})
+    void aSettingThatIsChangedWhileCaptureRunsIsNoticedWithinSeconds(String variable, String value, String needed) throws Exception {
+        try (CdcProcess capture = CdcProcess.capture(kafka, master)) {
+            Docker.await("capture is ready", 120, () -> capture.get("/ready").startsWith("200"));
+            long changedAt = System.nanoTime();
+            master.run("SET GLOBAL " + variable + " = " + value);
+            assertEquals(70, capture.exitStatus());
+            assertTrue(System.nanoTime() - changedAt < 10_000_000_000L);
+            assertTrue(capture.log().contains("the master runs with " + variable + "=" + value), capture.log());
+        } finally {
+            master.run("SET GLOBAL " + variable + " = " + needed);
+        }
+    }
 }
