@@ -81,7 +81,8 @@ class CaptureStartIT {
     }
 
     @ParameterizedTest
-    @CsvSource({"sync_binlog, 0, 1", "innodb_flush_log_at_trx_commit, 2, 1", "binlog_row_image, MINIMAL, FULL", "gtid_mode, ON_PERMISSIVE, ON"})
+    @CsvSource({"sync_binlog, 0, 1", "innodb_flush_log_at_trx_commit, 2, 1", "binlog_row_image, MINIMAL, FULL",
+        "gtid_mode, ON_PERMISSIVE, ON"})
     void aSettingThatIsChangedWhileCaptureRunsIsNoticedWithinSeconds(String variable, String value, String needed) throws Exception {
         try (CdcProcess capture = CdcProcess.capture(kafka, master)) {
             Docker.await("capture is ready", 120, () -> capture.get("/ready").startsWith("200"));

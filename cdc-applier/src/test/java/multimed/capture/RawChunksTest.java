@@ -59,7 +59,8 @@ class RawChunksTest {
     @Test
     void a_row_that_a_cascade_and_then_its_statement_deleted_is_deleted_once() {
         BinlogEvent[] cascade = CapturedEvents.transactions().stream().map(t -> t.events().stream()
-                .filter(e -> EventType.isChange(e.type())).toArray(BinlogEvent[]::new)).filter(e -> e.length == 4).findFirst().orElseThrow();
+                .filter(e -> EventType.isChange(e.type())).toArray(BinlogEvent[]::new)).filter(e -> e.length == 4).findFirst()
+                .orElseThrow();
         BinlogEvent children = cascade[2];
         BinlogEvent again = flagged(children, RowsEvent.SQL_FOREIGN_KEYS);
         BinlogEvent parent = cascade[3];
