@@ -194,23 +194,3 @@ def assert_served_by(stack, service):
     start = answered()
     with concurrent.futures.ThreadPoolExecutor(6) as pool:
         stack.wait_for(lambda: list(pool.map(read, range(6))) and answered() > start, 30, f"a read to be answered by {service}")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "ALTER USER multimed_applier@'%' ACCOUNT LOCK",
-        "ALTER USER multimed_applier@'%' IDENTIFIED BY 'other'",
-        "ALTER USER multimed_applier@'%' REQUIRE SSL",
-        "REVOKE INSERT ON *.* FROM multimed_applier@'%'",
-        "DROP USER multimed_applier@'%'",
-    ],
-)
-def test_a_satellite_whose_applier_cannot_log_in_is_not_up_but_clones_again(stack, wait_for, change):
-    service = stack.satellites[0]
-    stack.await_satellites()
-    before = len(clones(stack, service))
-    stack.client(service, change)
-    wait_for(lambda: "event=applier-shut-out" in stack.logs(service).rpartition("event=ready")[2] or len(clones(stack, service)) > before, 30, "seen")
-    wait_for(lambda: len(clones(stack, service)) > before, 60, "a new clone")
-    stack.await_satellites(deadline_s=120)
