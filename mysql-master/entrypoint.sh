@@ -6,6 +6,7 @@
 set -euo pipefail
 COMPONENT=master
 . /usr/local/lib/multimed/lib.sh
+. /usr/local/lib/multimed/accounts.sh
 
 datadir=/var/lib/mysql
 # Present while the data directory is being created: what lies beside it then is half-made and holds no data.
@@ -16,30 +17,10 @@ socket=${MASTER_SOCKET:-/run/mysqld/mysqld.sock}
 
 check_settings() {
   need_secret root_password "$secrets/root_password"
-  need_secret capture_password "$secrets/capture_password"
-  need_secret clone_password "$secrets/clone_password"
-  need_secret gate_password "$secrets/gate_password"
-  need_secret monitor_password "$secrets/monitor_password"
+  read_passwords
   bytes_of "${MASTER_BUFFER_POOL:=512m}" > /dev/null || mistake "MASTER_BUFFER_POOL=$MASTER_BUFFER_POOL is not a size like 512m"
   [[ -d $(dirname "$socket") || -z ${MASTER_SOCKET:-} ]] || mistake "MASTER_SOCKET=$MASTER_SOCKET: its directory is not there"
   stop_on_mistakes
-}
-
-# account NAME PASSWORD PRIVILEGES: SQL for one account of the stack. One statement a line: mysqld's init file wants it so.
-account() {
-  printf "CREATE USER '%s'@'%%' IDENTIFIED WITH caching_sha2_password BY %s;\n" "$1" "$(sql_string "$2")"
-  printf "GRANT %s ON *.* TO '%s'@'%%';\n" "$3" "$1"
-}
-
-# The accounts are made while the system tables are, before there is a binlog: satellites get them by clone.
-accounts_sql() {
-  printf "ALTER USER 'root'@'localhost' IDENTIFIED WITH caching_sha2_password BY %s;\n" "$(sql_string "$root_password")"
-  account multimed_capture "$capture_password" 'SELECT, SHOW DATABASES, SHOW VIEW, REPLICATION SLAVE, REPLICATION CLIENT'
-  account multimed_clone "$clone_password" 'BACKUP_ADMIN'
-  # PROCESS: whether a session has temporary tables; performance_schema: which statement of a routine failed
-  account multimed_gate "$gate_password" 'PROCESS'
-  echo "GRANT SELECT ON performance_schema.* TO 'multimed_gate'@'%';"
-  account multimed_monitor "$monitor_password" 'REPLICATION CLIENT'
 }
 
 create_data() {
@@ -49,12 +30,23 @@ create_data() {
   local init=/run/mysqld/accounts.sql
   (
     umask 077
-    accounts_sql > "$init"
+    # While the system tables are made, before there is a binlog: satellites get the accounts by clone.
+    {
+      printf "ALTER USER 'root'@'localhost' IDENTIFIED WITH caching_sha2_password BY %s;\n" "$(sql_string "$root_password")"
+      accounts_sql
+    } > "$init"
     chown mysql:mysql "$init"
   )
   mysqld --defaults-file="$defaults" --initialize-insecure --init-file="$init"
   rm -f "$init"
   sync && rm "$creating" && sync "$datadir"
+}
+
+# keep_accounts: a stack of an older version gets those that it lacks, once mysqld answers and can be written.
+keep_accounts() {
+  until mysqladmin --defaults-file=/run/multimed/client.cnf ping > /dev/null 2>&1; do sleep 1; done
+  make_accounts || log warn "event=accounts-not-made next=again consequence=\"who may CREATE USER can change the stack's accounts\""
+  until make_accounts 2> /dev/null; do sleep 10; done
 }
 
 main() {
@@ -71,6 +63,7 @@ main() {
   rm -f "$socket" "$socket.lock"
   log info "event=start version=\"$(mysqld --version | sed 's/.*Ver //')\""
   if [[ -n ${MASTER_SOCKET:-} ]]; then tell_facts "${socket%.sock}.facts" "$datadir" & fi
+  keep_accounts &
   exec mysqld --defaults-file="$defaults" --report-host="$(nonce)" --socket="$socket" \
     --innodb-buffer-pool-size="$pool" "$@"
 }
