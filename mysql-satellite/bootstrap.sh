@@ -5,7 +5,25 @@
 # Every function here is called where `set -e` has no effect, so each step says itself what its failure means.
 # shellcheck shell=bash disable=SC2154
 
+# local_sql SQL: for numbers and for what is shown to people: a tab, a newline or a backslash comes as two characters.
 local_sql() { mysql --defaults-file=/run/multimed/client.cnf --batch --skip-column-names -e "$1"; }
+
+# run_listed QUERY: executes the statements that the query's rows are. Names may hold anything but NUL, so nothing is escaped on the way, and
+# the client looks for no commands of its own.
+run_listed() {
+  local client=(mysql --defaults-file=/run/multimed/client.cnf --default-character-set=utf8mb4)
+  "${client[@]}" --batch --raw --skip-column-names -e "$1" | "${client[@]}" --binary-mode
+}
+
+# quoted COLUMN...: an SQL expression: the columns' values as one quoted name.
+quoted() {
+  local each name=''
+  for each; do name+="${name:+, '.', }'\`', REPLACE($each, '\`', '\`\`'), '\`'"; done
+  printf 'CONCAT(%s)' "$name"
+}
+
+# For so long the master may be without what its own log has: it ends a commit there after the log's record.
+required_s=30
 
 # await_local: until the local mysqld answers, or has ended.
 await_local() {
@@ -25,7 +43,24 @@ donor_sql() {
 
 # donor_suits HOST PORT: it answers and holds the GTID set that this satellite must not lack.
 donor_suits() {
-  [[ $(donor_sql "$1" "$2" "SELECT GTID_SUBSET($(sql_string "$required"), @@global.gtid_executed)" 2> /dev/null) == 1 ]]
+  local holds logs
+  read -r holds logs < <(donor_sql "$1" "$2" "SELECT GTID_SUBSET($(sql_string "$required"), @@global.gtid_executed), @@global.log_bin" \
+    2> /run/multimed/donor.err) || {
+    unsuited="$1: $(grep -m 1 ERROR /run/multimed/donor.err)"
+    return 1
+  }
+  ((holds == 0)) || return 0
+  unsuited="$1 does not hold $required"
+  ((logs == 0)) || master_lacks
+  return 1
+}
+
+# master_lacks: what the master has not had for so long, no donor will ever have: its history has lost it. So nobody waits for that any more.
+master_lacks() {
+  : "${lacked_since:=$EPOCHSECONDS}"
+  ((EPOCHSECONDS - lacked_since >= required_s)) || return 0
+  log error "event=requirement-given-up required=$required reason=\"the master has been without it for $required_s s\""
+  required='' lacked_since=''
 }
 
 # receive HOST PORT: asks the local mysqld to clone; messages go to clone.err.
@@ -48,12 +83,12 @@ clone_from() {
   done
   # The restart cuts the connection, which is no failure; any other message is.
   if grep -vE 'Lost connection|server has gone away|ERROR 2013|ERROR 2006' /run/multimed/clone.err | grep -q ERROR; then
-    log warn "event=clone-failed donor=$1:$2 error=\"$(grep ERROR /run/multimed/clone.err | head -n 1)\""
+    failed "clone from $1:$2: $(grep -m 1 ERROR /run/multimed/clone.err)" || log warn "event=clone-failed donor=$1:$2 error=\"$reason\""
     return 1
   fi
   wait_mysqld || status=$?
   ((status == restart_after_clone)) && return 0
-  log warn "event=clone-failed donor=$1:$2 status=$status"
+  failed "clone from $1:$2: mysqld ended with status $status" || log warn "event=clone-failed donor=$1:$2 status=$status"
   return 1
 }
 
@@ -90,16 +125,19 @@ clone_from_any() {
     printf '[client]\nuser=multimed_clone\npassword=%s\nconnect_timeout=3\nget-server-public-key\n' \
       "$(cnf_string "$clone_password")" > /run/multimed/donor.cnf
   )
+  without_donor_before=${without_donor:-} without_donor=1 unsuited=''
   for donor in $(donors); do
     donor_suits "${donor%:*}" "${donor#*:}" || continue
-    start_empty || return 1
-    clone_from "${donor%:*}" "${donor#*:}" && without_donor= && return 0
+    without_donor=
+    start_empty || failed "mysqld does not start on an empty directory" || return 1
+    clone_from "${donor%:*}" "${donor#*:}" && return 0
     end_mysqld
     wipe
   done
+  [[ -n $without_donor ]] || return 1
+  failed "no donor to clone from: $unsuited" || true
   # Once, not at every attempt.
-  [[ -n ${without_donor:-} ]] || log warn "event=no-donor donors=$(donors | tr '\n' ' ' | sed 's/ $//; s/ /,/g') required=$required"
-  without_donor=1
+  [[ -n $without_donor_before ]] || log warn "event=no-donor donors=$(donors | paste -sd,) required=$required reason=\"$reason\""
   return 1
 }
 
@@ -125,21 +163,18 @@ SQL
   rm -f "$init"
 }
 
-# drop_all TYPE QUERY: drops every trigger or event that QUERY lists as quoted names.
-drop_all() {
-  local_sql "$2" | sed "s/.*/DROP $1 &;/" | mysql --defaults-file=/run/multimed/client.cnf
-}
+# drop_all TYPE VIEW CONDITION: every trigger or event.
+drop_all() { run_listed "SELECT CONCAT('DROP $1 ', $(quoted "$1_schema" "$1_name"), ';') FROM information_schema.$2 WHERE $3"; }
 
 # open_families: the tables of foreign keys, one after the other, while nobody else is here. InnoDB reads a table's keys when it is first
 # opened, in steps: a session that changes a parent while another one opens its child may leave the child as it was. Each satellite starts
 # with nothing opened, under reads and writes at once.
 open_families() {
-  mysql --defaults-file=/run/multimed/client.cnf --batch --raw --skip-column-names -e "
-    SELECT CONCAT('SELECT 1 FROM \`', REPLACE(table_schema, '\`', '\`\`'), '\`.\`', REPLACE(table_name, '\`', '\`\`'), '\` LIMIT 0;')
+  run_listed "SELECT CONCAT('SELECT 1 FROM ', $(quoted table_schema table_name), ' LIMIT 0;')
     FROM information_schema.tables WHERE (table_schema, table_name) IN (
       SELECT constraint_schema, table_name FROM information_schema.referential_constraints
       UNION SELECT unique_constraint_schema, referenced_table_name FROM information_schema.referential_constraints)
-    ORDER BY table_schema, table_name" | mysql --defaults-file=/run/multimed/client.cnf
+    ORDER BY table_schema, table_name"
 }
 
 # roll_back_prepared: an XA transaction that the clone caught between PREPARE and COMMIT would hold its locks for ever;
@@ -158,28 +193,38 @@ foreign_tables() {
     AND table_schema NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema')"
 }
 
-# prepare: makes the copy a satellite, and opens it.
-prepare() {
+# all_clonable: nothing of the user was copied empty.
+all_clonable() {
   local foreign
   foreign=$(foreign_tables) || return 1
-  if [[ -n $foreign ]]; then
-    log error "event=refused reason=\"tables that are not InnoDB cannot be cloned: ${foreign//$'\n'/, }\""
-    sleep 30 &
-    wait $! || true
+  [[ -z $foreign ]] || {
+    echo "ERROR tables that are not InnoDB cannot be cloned: ${foreign//$'\n'/, }" >&2
     return 1
-  fi
-  drop_all TRIGGER "SELECT CONCAT('\`', REPLACE(trigger_schema, '\`', '\`\`'), '\`.\`', REPLACE(trigger_name, '\`', '\`\`'), '\`')
-    FROM information_schema.triggers WHERE trigger_schema <> 'sys'" || return 1
-  drop_all EVENT "SELECT CONCAT('\`', REPLACE(event_schema, '\`', '\`\`'), '\`.\`', REPLACE(event_name, '\`', '\`\`'), '\`')
-    FROM information_schema.events" || return 1
-  # Only its applier writes: the channel that the master may have is none of a satellite's.
-  local_sql 'RESET REPLICA ALL' || return 1
-  roll_back_prepared || return 1
-  prepare_own_indexes || return 1
-  open_families || return 1
-  [[ $(local_sql "SELECT GTID_SUBSET($(sql_string "$required"), @@global.gtid_executed)") == 1 ]] || return 1
-  local_sql 'SET GLOBAL offline_mode = OFF' || return 1
-  applier_sql | mysql --defaults-file=/run/multimed/client.cnf
+  }
+}
+
+# holds_required: what it was to clone.
+holds_required() {
+  [[ $(local_sql "SELECT GTID_SUBSET($(sql_string "$required"), @@global.gtid_executed)") == 1 ]] || {
+    echo "ERROR the copy does not hold $required" >&2
+    return 1
+  }
+}
+
+make_applier() { applier_sql | mysql --defaults-file=/run/multimed/client.cnf; }
+
+# prepare: makes the copy a satellite, and opens it. Only its applier writes: the channel that the master may have is none of a satellite's.
+prepare() {
+  step "looking at tables" all_clonable \
+    && step "dropping triggers" drop_all TRIGGER triggers "trigger_schema <> 'sys'" \
+    && step "dropping events" drop_all EVENT events TRUE \
+    && step "clearing the master's channel" local_sql 'RESET REPLICA ALL' \
+    && step "rolling back what was prepared" roll_back_prepared \
+    && { prepare_own_indexes || failed "its own indexes"; } \
+    && step "opening tables" open_families \
+    && step "comparing with what its applier asked for" holds_required \
+    && step "opening it to clients" local_sql 'SET GLOBAL offline_mode = OFF' \
+    && step "making the applier's account" make_applier
 }
 
 # applier_sql: the applier's account, under its name once it is complete: a session keeps the privileges that it began with, and while passwords
@@ -195,4 +240,4 @@ applier_sql() {
     "RENAME USER $making TO 'multimed_applier'@'%'"
 }
 
-bootstrap() { clone_from_any && start_clone && prepare; }
+bootstrap() { clone_from_any && { start_clone || failed "mysqld does not start on the copy"; } && prepare; }

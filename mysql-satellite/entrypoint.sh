@@ -8,12 +8,13 @@ set -euo pipefail
 COMPONENT=satellite
 . /usr/local/lib/multimed/lib.sh
 . /usr/local/lib/multimed/own-indexes.sh
+. /usr/local/lib/multimed/attempts.sh
 . /usr/local/lib/multimed/bootstrap.sh
 
 datadir=/var/lib/mysql
 secrets=/run/secrets
 ready=/run/multimed/ready
-# Since when this satellite serves, and why it cloned itself before.
+# Since when this satellite serves, and why it cloned itself before; or why it can't (attempts.sh).
 life=/run/multimed/life
 # GTID set that the next donor must contain; the applier writes it before it shuts mysqld down.
 rebuild_request=/var/lib/multimed/rebuild
@@ -149,34 +150,41 @@ wipe() {
   rm -f "$socket" "$socket.lock"
 }
 
-# take_request: remembers what the applier asked for; kept until a clone has fulfilled it.
+# take_request: remembers what the applier asked for; kept until a clone has fulfilled it, or nobody can. What is no GTID set, no donor holds.
 take_request() {
+  local uuid='[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}' part=':([a-z_][a-z0-9_]{0,31}|[0-9]{1,19}(-[0-9]{1,19})?)' one
   [[ -e $rebuild_request ]] || return 0
   required=$(tr -d ' \n' < "$rebuild_request")
   rm -f "$rebuild_request"
+  lacked_since='' one="$uuid($part)+"
+  if [[ ! $required =~ ^($one(,$one)*)?$ ]]; then
+    log warn "event=no-gtid-set file=$rebuild_request"
+    required=
+  fi
   why="its applier asked"
   log info "event=rebuild-requested required=$required"
 }
 
-# serve_once: from nothing to a serving mysqld, until that ends.
+# serve_once: from nothing to a serving mysqld, until that ends; fails if it came to nothing.
 serve_once() {
+  local status=0
   wipe
   write_defaults
   take_request
   bootstrap || {
     end_mysqld
-    return 0
+    return 1
   }
   required=
   touch "$ready"
-  printf 'since=%s\nwhy=%s\n' "$EPOCHSECONDS" "$why" > "$life"
-  log info "event=ready gtid_executed=$(local_sql 'SELECT @@global.gtid_executed' | tr -d '\n')"
+  serves
+  log info "event=ready gtid_executed=$(local_sql 'SELECT @@global.gtid_executed' | sed 's/\\n//g')"
   guard &
   keep_own_indexes &
-  local status=0
   wait_mysqld || status=$?
   why="mysqld ended with status $status"
   log warn "event=mysqld-ended status=$status next=wipe-and-clone"
+  settled || failed "it has served for $((EPOCHSECONDS - serving_since)) s only, then $why"
 }
 
 main() {
@@ -188,10 +196,10 @@ main() {
   if [[ -n ${SATELLITE_SOCKET:-} ]]; then tell_facts "${socket%.sock}.facts" "$datadir" "$life" & fi
   trap stop TERM INT
   while :; do
-    serve_once
-    # A failed attempt must not hammer the donors.
-    sleep 1 &
-    wait $! || true
+    if serve_once; then
+      sleep 1 &
+      wait $! || true
+    else begin_again; fi
   done
 }
 

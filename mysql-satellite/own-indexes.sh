@@ -57,11 +57,10 @@ read_own_indexes() {
 drop_unwanted() {
   local i wanted="('','','')"
   for i in "${!own_lines[@]}"; do wanted+=",(${own_schemas[i]},${own_names[i]},'${own_indexes[i]}')"; done
-  mysql --defaults-file=/run/multimed/client.cnf --batch --raw --skip-column-names -e "
-    SELECT CONCAT('ALTER TABLE \`', REPLACE(table_schema, '\`', '\`\`'), '\`.\`', REPLACE(table_name, '\`', '\`\`'), '\` DROP INDEX ',
-      index_name, ';') FROM information_schema.statistics
+  run_listed "
+    SELECT CONCAT('ALTER TABLE ', $(quoted table_schema table_name), ' DROP INDEX ', index_name, ';') FROM information_schema.statistics
     WHERE index_name REGEXP '^${own_prefix}[0-9a-f]{12}\$' AND seq_in_index = 1
-    AND (table_schema, table_name, index_name) NOT IN ($wanted)" | mysql --defaults-file=/run/multimed/client.cnf
+    AND (table_schema, table_name, index_name) NOT IN ($wanted)"
 }
 
 # own_states: for each line its number, whether the table is there, and whether the index is.
@@ -85,9 +84,9 @@ lost_keys() {
   comm -23 <(sed '/^then$/,$d' <<< "$keys" | cut -f3 | sort -u) <(sed '1,/^then$/d' <<< "$keys" | cut -f3 | sort -u) | paste -sd,
 }
 
-# foreign_keys NUMBER: the expression that tells which ones the table has.
+# foreign_keys NUMBER: the expression that tells which ones the table has; by a checksum, since their names may hold anything.
 foreign_keys() {
-  printf '%s' "(SELECT CONCAT(COUNT(*), ':', COALESCE(GROUP_CONCAT(constraint_name ORDER BY constraint_name), ''))
+  printf '%s' "(SELECT CONCAT(COUNT(*), ':', SHA2(COALESCE(GROUP_CONCAT(HEX(constraint_name) ORDER BY constraint_name), ''), 256))
     FROM information_schema.referential_constraints WHERE constraint_schema = ${own_schemas[$1]} AND table_name = ${own_names[$1]})"
 }
 
