@@ -84,13 +84,14 @@ class Clients:
         """A script in a session of its own; its rows. Errors are the server's, without the statement."""
         done = subprocess.run(
             ["docker", "exec", "-i", self.name, "mysql", f"--defaults-file=/adopt/{server}.cnf", *MYSQL, *more],
-            input=script,
-            text=True,
+            input=script.encode(),
             capture_output=True,
         )
         if done.returncode:
-            raise Failed(f"{server}: {done.stderr.strip()}")
-        return [[unescaped(field) for field in line.split("\t")] for line in done.stdout.splitlines()]
+            raise Failed(f"{server}: {done.stderr.decode(errors='replace').strip()}")
+        # In bytes, as below; and only a newline ends a row.
+        rows = done.stdout.decode(errors="replace").split("\n")[:-1]
+        return [[unescaped(field) for field in line.split("\t")] for line in rows]
 
     def value(self, server, expression):
         return self.run(server, f"SELECT {expression};")[0][0]

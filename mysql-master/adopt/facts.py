@@ -100,7 +100,8 @@ def script():
 def parse(text):
     """({name: rows}, {name: why there are none}, {setting: value of our master})."""
     rows, errors, ours, name = {}, {}, {}, "connection"
-    for line in text.splitlines():
+    # Only a newline ends a row: names and digests may hold what splitlines takes for one.
+    for line in text.removesuffix("\n").split("\n"):
         if line.startswith("== "):
             name = line[3:]
             rows[name] = []

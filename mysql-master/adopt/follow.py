@@ -176,7 +176,7 @@ class Cutover:
         there.run(
             "master",
             f"DROP USER IF EXISTS {BACK_ACCOUNT}@'%';\nCREATE USER {BACK_ACCOUNT}@'%' IDENTIFIED WITH "
-            f"caching_sha2_password BY '{password}' REQUIRE SSL;\nGRANT REPLICATION SLAVE ON *.* TO {BACK_ACCOUNT}@'%';\n",
+            f"caching_sha2_password BY '{password}' REQUIRE SSL;\nGRANT REPLICATION SLAVE, SYSTEM_USER ON *.* TO {BACK_ACCOUNT}@'%';\n",
         )
         try:
             there.run("source", plan.go_back(host, port, password, BACK_ACCOUNT, self.state["others"], self.state["at"]))

@@ -2,6 +2,7 @@
 
 import json
 import resource
+import subprocess
 import sys
 
 import pytest
@@ -236,3 +237,13 @@ def test_a_state_that_cannot_be_written_is_said_and_is_as_before(tmp_path, monke
     monkeypatch.setattr(sys, "argv", ["main.py", "status"])
     assert adopt.main() == 1
     assert str(file.parent) in capsys.readouterr().err
+
+
+def test_a_row_ends_at_a_newline_alone(monkeypatch):
+    """Names of tables may hold what Python takes for the end of a line, too."""
+    name = "a\rb\u2028c\x85d\\e"
+    said = (name.replace("\\", "\\\\") + "\tx\ny\n").encode()
+    monkeypatch.setattr(clients.subprocess, "run", lambda *_, **__: subprocess.CompletedProcess((), 0, said, b""))
+    there = clients.Clients.__new__(clients.Clients)
+    there.name = "none"
+    assert there.run("source", "SELECT 'é'") == [[name, "x"], ["y"]]

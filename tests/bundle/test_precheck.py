@@ -214,3 +214,9 @@ def test_a_setting_that_the_server_lacks_does_not_keep_the_session_from_being_re
     assert [each.count(" = ") for each in statements if each.startswith("SET ")] == [1] * len(facts.SESSION)
     answered = "== connection\n== session\nERROR 1193 (HY000) at line 4: Unknown system variable\n== version\n" + '["8.0.1", ""]\n== end\n'
     assert facts.parse(answered)[0]["version"] == [["8.0.1", ""]]
+
+
+def test_a_name_with_what_python_takes_for_a_line_end_breaks_no_row():
+    name = "a\u2028b\x85c"
+    answered = f"== connection\n== no_key\n{json.dumps([name, 1], ensure_ascii=False)}\n== end\n"
+    assert facts.parse(answered)[0]["no_key"] == [[name, 1]]
