@@ -40,12 +40,15 @@ REPLICATION = {
     "sync_binlog": "1",
     "innodb_flush_log_at_trx_commit": "1",
 }
-# mysql-master/entrypoint.sh grants them.
+# mysql-master/accounts.sh grants them. The latter are locked: satellites have accounts of these names.
 PRIVILEGES = {
-    "multimed_capture": {"SELECT", "SHOW DATABASES", "SHOW VIEW", "REPLICATION SLAVE", "REPLICATION CLIENT"},
-    "multimed_clone": {"BACKUP_ADMIN"},
-    "multimed_gate": {"PROCESS"},
-    "multimed_monitor": {"REPLICATION CLIENT"},
+    "multimed_capture@%": {"SELECT", "SHOW DATABASES", "SHOW VIEW", "REPLICATION SLAVE", "REPLICATION CLIENT", "SYSTEM_USER"},
+    "multimed_clone@%": {"BACKUP_ADMIN", "SYSTEM_USER"},
+    "multimed_gate@%": {"PROCESS", "SYSTEM_USER"},
+    "multimed_monitor@%": {"REPLICATION CLIENT", "SYSTEM_USER"},
+    "multimed_applier@%": {"SYSTEM_USER"},
+    "multimed_applier_new@%": {"SYSTEM_USER"},
+    "multimed_local@localhost": {"SYSTEM_USER"},
 }
 GOOD_CLOCKS = {"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "xen"}
 # A satellite that is more behind is worth a look (roll waits for less than that, too), and one that is so much behind is wrong.
@@ -345,6 +348,7 @@ def master(facts):
     yield version("MySQL", variables["version"])
     yield from settings(variables)
     yield from privileges(found["privileges"])
+    yield from strangers(found["strangers"])
     yield binlog_retention(variables, worst_lag_ms(facts))
     yield from following(found["channel"])
 
@@ -374,20 +378,30 @@ def settings(variables):
 
 
 def privileges(found):
+    """found: {account: privileges}."""
     for account, needed in PRIVILEGES.items():
-        lacking = needed - found.get(account, set()) - ({"USAGE"} if account in found else set())
+        lacking = ", ".join(sorted(needed - found.get(account, set())))
         if account not in found:
             yield wrong(
-                "accounts",
-                f"{account} is not there",
-                "A part of the stack can't log in: restore the account (mysql-master/entrypoint.sh has it)",
+                "accounts", f"{account} is not there", "A part of the stack can't log in, or a client could take the name: make up makes it"
             )
+        elif lacking == "SYSTEM_USER":
+            yield wrong("accounts", f"{account} lacks {lacking}", "Who may CREATE USER can change it: make up protects it")
         elif lacking:
-            yield wrong(
-                "accounts", f"{account} lacks {', '.join(sorted(lacking))}", f"GRANT {', '.join(sorted(lacking))} ON *.* TO '{account}'@'%'"
-            )
-    if all(account in found and needed - {"USAGE"} <= found[account] for account, needed in PRIVILEGES.items()):
+            name, _, host = account.partition("@")
+            yield wrong("accounts", f"{account} lacks {lacking}", f"GRANT {lacking} ON *.* TO '{name}'@'{host}'")
+    if all(needed <= found.get(account, set()) for account, needed in PRIVILEGES.items()):
         yield ok("accounts", "have the privileges that they need")
+
+
+def strangers(found):
+    """found: accounts that MySQL may take for one of the stack's, by their host or since they have no name."""
+    if found:
+        yield wrong(
+            "other accounts",
+            f"stand in the way of the stack's: {', '.join(found)}",
+            "MySQL prefers the more specific host, so parts of the stack can't log in: DROP USER, and ask who made them",
+        )
 
 
 def binlog_retention(variables, lag_ms):
@@ -477,11 +491,16 @@ def natural(name):
 
 def satellite(name, server, facts):
     look = f"make logs SERVER={name}"
+    life = (facts.get("lives") or {}).get(name) or {}
+    failing = life.get("failing")
     if server is None:
         if facts.get("servers"):
             yield warning(
                 name, "the gate does not know it", f"Somebody has removed it: docker compose exec -T gate gtid-gate add {name}:3306"
             )
+    elif server["state"] == "down" and failing:
+        when = f"{life['failures']} attempts have failed; docs/operations.md (A satellite that can't begin) says what to do"
+        yield wrong(name, f"can't begin to serve: {failing}", when)
     elif server["state"] == "down":
         yield wrong(name, "is down", f"It clones, or does not answer; the others take its reads: {look}")
     elif server["state"] == "draining":

@@ -44,12 +44,15 @@ PORTS = {
 }
 COLOURS = {checks.OK: "32", checks.WARNING: "33", checks.WRONG: "31"}
 MASTER_QUERY = """
-    SHOW GLOBAL VARIABLES WHERE Variable_name IN (%s);
+    SHOW GLOBAL VARIABLES WHERE Variable_name IN (%(variables)s);
     SELECT 'executed', @@GLOBAL.gtid_executed;
     SELECT 'bytes', SUM(FILE_SIZE) FROM information_schema.INNODB_TABLESPACES;
     SELECT 'channel', c.SERVICE_STATE, a.SERVICE_STATE, c.LAST_ERROR_MESSAGE FROM performance_schema.replication_connection_status c
       JOIN performance_schema.replication_applier_status a USING (CHANNEL_NAME) WHERE CHANNEL_NAME = 'adopt';
-    SELECT 'privilege', GRANTEE, PRIVILEGE_TYPE FROM information_schema.USER_PRIVILEGES WHERE GRANTEE LIKE "'multimed\\_%%";
+    SELECT 'privilege', REPLACE(GRANTEE, '''', ''), PRIVILEGE_TYPE FROM information_schema.USER_PRIVILEGES
+      WHERE REPLACE(GRANTEE, '''', '') IN (%(accounts)s);
+    SELECT 'stranger', CONCAT(User, '@', Host) FROM mysql.user WHERE User IN ('', %(users)s) AND CONCAT(User, '@', Host) NOT IN ('@%%', %(accounts)s);
+    SELECT 'stranger', CONCAT(User, '@', Host, ', not locked') FROM mysql.user WHERE User IN (%(locked)s) AND account_locked = 'N';
 """
 # What says which version runs, by service.
 VERSIONS = {
@@ -228,16 +231,25 @@ def plan():
 
 
 def master(name):
-    names = ", ".join(f"'{each}'" for each in ("version", "binlog_expire_logs_seconds", "innodb_redo_log_capacity", *checks.REPLICATION))
-    out = within(name, MYSQL, MASTER_QUERY % names)
+    users = {account: account.partition("@")[0] for account in checks.PRIVILEGES}
+    lists = {
+        "variables": ("version", "binlog_expire_logs_seconds", "innodb_redo_log_capacity", *checks.REPLICATION),
+        "accounts": checks.PRIVILEGES,
+        "users": users.values(),
+        "locked": [users[account] for account, needed in checks.PRIVILEGES.items() if needed == {"SYSTEM_USER"}],
+    }
+    out = within(name, MYSQL, MASTER_QUERY % {what: ", ".join(f"'{each}'" for each in each_of) for what, each_of in lists.items()})
     return out and parsed_master(out)
 
 
 def parsed_master(out):
-    found, privileges, channel = {}, {}, None
-    for name, *values in (line.split("\t") for line in out.splitlines()):
+    found, privileges, strangers, channel = {}, {}, [], None
+    # Only a newline ends a row: names and messages may hold what splitlines takes for one.
+    for name, *values in (line.split("\t") for line in out.removesuffix("\n").split("\n")):
         if name == "privilege":
-            privileges.setdefault(values[0].split("'")[1], set()).add(values[1])
+            privileges.setdefault(values[0], set()).add(values[1])
+        elif name == "stranger":
+            strangers.append(values[0])
         elif name == "channel":
             channel = tuple(values)
         else:
@@ -247,6 +259,7 @@ def parsed_master(out):
     return {
         "variables": found,
         "privileges": privileges,
+        "strangers": strangers,
         "channel": channel,
         "transactions": transactions(found["executed"]),
         "bytes": int(found["bytes"]),
@@ -272,6 +285,11 @@ def parsed_room(out):
         "tmpfs": (int(size), int(used)) if kind == "tmpfs" else None,
         "memory": (limit, int(memory) - int(inactive[0] if inactive else 0)) if limit else None,
     }
+
+
+def life(name):
+    """Since when a satellite serves, or why it can't (mysql-satellite/attempts.sh)."""
+    return dict(line.split("=", 1) for line in (within(name, "cat /run/multimed/life") or "").splitlines())
 
 
 def ready(name):
@@ -405,6 +423,7 @@ def asked(names):
     for service, name in names.items():
         if service.startswith("satellite-"):
             questions["rooms", service] = lambda name=name: room(name)
+            questions["lives", service] = lambda name=name: life(name)
         elif service.startswith("applier-"):
             questions["appliers", service] = lambda name=name: ready(name)
     for service, fact, ask in (("master", "master", master), ("capture", "capture", capture)):

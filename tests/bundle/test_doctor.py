@@ -50,6 +50,7 @@ def healthy(**changes):
         "master": {
             "variables": {"version": "9.7.4", "binlog_expire_logs_seconds": "604800"} | checks.REPLICATION,
             "privileges": {name: set(needed) for name, needed in checks.PRIVILEGES.items()},
+            "strangers": [],
             "channel": None,
             "transactions": 100,
             "bytes": 100 << 20,
@@ -132,7 +133,9 @@ def test_nothing_is_wrong_with_a_healthy_stack():
     ("warning", "MySQL version", {"master__variables__version": "8.4.7"}),
     ("wrong", "replication settings", {"master__variables__gtid_mode": "OFF_PERMISSIVE"}),
     ("wrong", "replication settings", {"master__variables__sync_binlog": "0"}),
-    ("wrong", "accounts", {"master__privileges__multimed_capture": {"SELECT"}}),
+    ("wrong", "accounts", {"master__privileges__multimed_capture@%": {"SELECT"}}),
+    ("wrong", "accounts", {"master__privileges__multimed_clone@%": {"BACKUP_ADMIN"}}),
+    ("wrong", "other accounts", {"master__strangers": ["multimed_gate@172.%"]}),
     ("warning", "binlog retention", {"master__variables__binlog_expire_logs_seconds": "3600"}),
     ("wrong", "Kafka", {"kafka": None}),
     ("wrong", "capture", {"capture": None}),
@@ -199,7 +202,7 @@ def test_a_satellite_that_somebody_has_removed_from_the_gate_is_a_warning():
 
 def test_an_account_that_is_gone_is_named():
     facts = healthy()
-    del facts["master"]["privileges"]["multimed_gate"]
+    del facts["master"]["privileges"]["multimed_gate@%"]
     assert found(facts) == [("wrong", "accounts")]
 
 
@@ -235,9 +238,23 @@ def test_what_replication_needs_is_what_capture_requires():
 
 
 def test_privileges_are_those_that_the_master_grants():
-    with open(os.path.join(containers.ROOT, "mysql-master/entrypoint.sh")) as file:
-        granted = re.findall(r"^ +account (\w+) \S+ '(.+)'$", file.read(), re.MULTILINE)
-    assert {name: set(each.split(", ")) for name, each in granted} == checks.PRIVILEGES
+    script = ". mysql-master/lib.sh; . mysql-master/accounts.sh; for each in capture clone gate monitor; do printf -v ${each}_password x; done; accounts_sql"
+    granted = re.findall(r"^GRANT (.+) ON \*\.\* TO '(\w+)'@'(\S+)';$", containers.run("bash", "-euc", script).stdout, re.MULTILINE)
+    assert {f"{name}@{host}": set(each.split(", ")) for each, name, host in granted} == checks.PRIVILEGES
+
+
+def test_a_satellite_that_cannot_begin_is_named_with_the_reason():
+    lives = {"satellite-2": {"failing": "dropping triggers: ERROR 1064", "failures": "7"}}
+    facts = healthy(servers=[server("master"), server("satellite-1"), server("satellite-2", state="down")], lives=lives)
+    assert found(facts) == [("wrong", "satellite-2"), ("wrong", "servers")]
+    assert any("dropping triggers: ERROR 1064" in each.said and "7 attempts" in each.hint for each in checks.findings(facts))
+
+
+def test_what_a_masters_account_is_called_splits_no_line():
+    out = "executed\tu:1-3\nbytes\t5\nchannel\tON\tON\ta\u2028b\\n\x0cc\nprivilege\tmultimed_gate@%\tPROCESS\nstranger\t@a\x85b\nlog_bin\tON\n"
+    parsed = doctor.parsed_master(out)
+    assert parsed["channel"] == ("ON", "ON", "a\u2028b\\n\x0cc") and parsed["strangers"] == ["@a\x85b"]
+    assert parsed["privileges"] == {"multimed_gate@%": {"PROCESS"}}
 
 
 def test_transactions_of_a_gtid_set_are_counted_with_tags_and_gaps():

@@ -59,6 +59,7 @@ pub struct Metrics {
     pub data_size: GaugeVec,
     pub server_memory: GaugeVec,
     pub server_memory_limit: GaugeVec,
+    pub bootstrap_failures: GaugeVec,
     pub estimate_error: Histogram,
     pub table_reads: IntCounter,
     pub table_waits: IntCounterVec,
@@ -270,6 +271,7 @@ impl Metrics {
             data_size: m.reals("gtid_gate_server_data_limit_bytes", "Bytes that this file system can hold")?,
             server_memory: m.reals("gtid_gate_server_memory_bytes", "Memory of the server's container, without what the system may drop at once, in bytes")?,
             server_memory_limit: m.reals("gtid_gate_server_memory_limit_bytes", "Memory that the server's container may take, in bytes")?,
+            bootstrap_failures: m.reals("gtid_gate_server_bootstrap_failures", "Attempts of a satellite to clone the master and serve that have failed, one after the other; not there while it serves")?,
             spare_share: m.real("gtid_gate_spare_share", "The part of one core that reads may take from what the master has to spare")?,
             estimate_error: m.buckets("gtid_gate_estimate_error", "Time that a read took from the choice of its server on against the time expected then: their difference divided by what it took; one in sixteen is looked at", ERROR_BUCKETS)?,
             table_reads: m.counter("gtid_gate_table_reads_total", "Reads that a satellite could answer because it has all writes of their tables, though not all that they would need otherwise")?,
@@ -317,6 +319,7 @@ impl Metrics {
             &self.data_size,
             &self.server_memory,
             &self.server_memory_limit,
+            &self.bootstrap_failures,
         ];
         for gauge in reals {
             let _ = gauge.remove_label_values(&[name]);

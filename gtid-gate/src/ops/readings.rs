@@ -44,6 +44,7 @@ fn fills(server: &Server, metrics: &Metrics) {
         ("data_size", &metrics.data_size),
         ("memory", &metrics.server_memory),
         ("memory_limit", &metrics.server_memory_limit),
+        ("failures", &metrics.bootstrap_failures),
     ];
     for (name, gauges) in shown {
         show(
@@ -114,7 +115,7 @@ mod tests {
             .as_secs();
         std::fs::write(
             &facts,
-            format!("at={now}\ndata=90\ndata_size=100\nmemory=5\n"),
+            format!("at={now}\ndata=90\ndata_size=100\nmemory=5\nfailures=4\n"),
         )
         .unwrap();
         std::fs::write(&verified, "at=1700000000\nstatus=1\n").unwrap();
@@ -124,6 +125,7 @@ mod tests {
             master.name
         );
         assert!(shown(&data) && !shown("gtid_gate_server_memory_limit_bytes{"));
+        assert!(shown("gtid_gate_server_bootstrap_failures{"));
         assert!(
             shown("gtid_gate_last_verify_status 1")
                 && shown("gtid_gate_last_verify_timestamp_seconds 1700000000")
@@ -138,6 +140,7 @@ mod tests {
         std::fs::write(&facts, format!("at={}\ndata=90\n", now - 3600)).unwrap();
         read(&shared);
         assert!(!shown("gtid_gate_server_data_bytes{"));
+        assert!(!shown("gtid_gate_server_bootstrap_failures{"));
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

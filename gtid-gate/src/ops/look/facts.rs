@@ -1,5 +1,5 @@
 //! What the entrypoint of a server tells about its container, in a small file beside the server's socket: cores, CPU, memory, disk or
-//! tmpfs, since when it serves and why it began anew. And what `make verify` found last, in a file of the same kind.
+//! tmpfs, since when it serves and why it began anew, or why it can't. And what `make verify` found last, in a file of the same kind.
 //!
 //! In: paths. Out: the lines `name=value`. Must never: take much from a file, or what is old for what is so now.
 

@@ -127,7 +127,9 @@ function worries(snapshot) {
   const found = [], say = (text, kind) => found.push({ text, kind: kind || "warn" });
   if (snapshot.servers.every(isMaster)) say("There is no satellite: all reads run on the master.");
   for (const server of snapshot.servers) {
-    if (server.state === "down") say(isMaster(server) ? "The master does not answer: nothing can be written." : `${server.name} is down: it gets no reads until it has cloned itself.`, "bad");
+    const failing = server.host && server.host.failing;
+    if (failing) say(`${server.name} can't begin to serve: ${failing} (${number(server.host.failures)} attempts failed).`, "bad");
+    else if (server.state === "down") say(isMaster(server) ? "The master does not answer: nothing can be written." : `${server.name} is down: it gets no reads until it has cloned itself.`, "bad");
     if (server.state !== "down" && !isMaster(server) && lagKind(server.lag_ms)) say(`${server.name} is ${millis(server.lag_ms)} behind the master.`, lagKind(server.lag_ms));
     if (server.state !== "down" && server.applier === null) say(`The applier of ${server.name} does not answer.`);
     const host = server.host;
