@@ -223,7 +223,7 @@ def attacker(pair):
         return pair.execute("master", "sh", "-c", f"MYSQL_PWD=x exec {address}", input=statement, check=False).stderr
 
     yield run
-    pair.sql("master", "DROP USER attacker@'%'")
+    pair.sql("master", "DROP USER IF EXISTS attacker@'%'")
 
 
 @pytest.mark.parametrize("account", OF_SATELLITES + OF_MASTER)
