@@ -47,7 +47,6 @@ PRIVILEGES = {
     "multimed_gate@%": {"PROCESS", "SYSTEM_USER"},
     "multimed_monitor@%": {"REPLICATION CLIENT", "SYSTEM_USER"},
     "multimed_applier@%": {"SYSTEM_USER"},
-    "multimed_applier_new@%": {"SYSTEM_USER"},
     "multimed_local@localhost": {"SYSTEM_USER"},
 }
 GOOD_CLOCKS = {"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "xen"}

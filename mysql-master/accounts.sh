@@ -13,7 +13,7 @@ declare -A stack_privileges=(
   [monitor]='REPLICATION CLIENT'
 )
 # Who logs in at satellites only. Here nobody can, and the names are taken.
-satellite_accounts=("'multimed_applier'@'%'" "'multimed_applier_new'@'%'" "'multimed_local'@'localhost'")
+satellite_accounts=("'multimed_applier'@'%'" "'multimed_local'@'localhost'")
 
 # read_passwords: NAME_password of each account, or a mistake.
 read_passwords() {

@@ -150,7 +150,7 @@ start_clone() {
   (
     umask 077
     cat > "$init" << SQL
-DROP USER IF EXISTS 'multimed_applier'@'%', 'multimed_applier_new'@'%', 'multimed_local'@'localhost';
+DROP USER IF EXISTS 'multimed_applier'@'%', 'multimed_local'@'localhost';
 CREATE USER 'multimed_local'@'localhost' IDENTIFIED WITH caching_sha2_password BY '$password';
 GRANT ALL ON *.* TO 'multimed_local'@'localhost' WITH GRANT OPTION;
 GRANT PROXY ON ''@'' TO 'multimed_local'@'localhost' WITH GRANT OPTION;
@@ -229,11 +229,14 @@ prepare() {
 
 # applier_sql: the applier's account, under its name once it is complete: a session keeps the privileges that it began with, and while passwords
 # are renewed (make rotate) there are two of them, of which none may be lost. .next is read first: it takes the place of the other by a rename.
+# The name until then is of this boot alone: no client of the master can have made it.
 applier_sql() {
-  local making="'multimed_applier_new'@'%'" by='IDENTIFIED WITH caching_sha2_password BY' next
+  local boot making by='IDENTIFIED WITH caching_sha2_password BY' next
   next=$(cat "$secrets/applier_password.next" 2> /dev/null) || next=
   need_secret applier_password "$secrets/applier_password"
   stop_on_mistakes
+  boot=$(nonce)
+  making="'multimed_applier_${boot: -12}'@'%'"
   printf 'CREATE USER %s %s %s;\n' "$making" "$by" "$(sql_string "$applier_password")"
   [[ -z $next ]] || printf 'ALTER USER %s %s %s RETAIN CURRENT PASSWORD;\n' "$making" "$by" "$(sql_string "$next")"
   printf '%s;\n' "GRANT ALL ON *.* TO $making WITH GRANT OPTION" "GRANT PROXY ON ''@'' TO $making WITH GRANT OPTION" \
