@@ -29,6 +29,8 @@ accounts_sql() {
     printf "CREATE USER IF NOT EXISTS 'multimed_%s'@'%%' %s %s;\n" "$name" "$by" "$(sql_string "${!password}")"
     printf "GRANT %s, SYSTEM_USER ON *.* TO 'multimed_%s'@'%%';\n" "${stack_privileges[$name]}" "$name"
   done
+  # Which statement of a routine failed.
+  echo "GRANT SELECT ON performance_schema.* TO 'multimed_gate'@'%';"
   # Anew, since a client may have made them before us.
   echo 'SET SESSION sql_log_bin = 0;'
   for each in "${satellite_accounts[@]}"; do
