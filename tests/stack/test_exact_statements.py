@@ -425,7 +425,12 @@ def test_an_account_of_a_latin1_client_keeps_its_name(stack, schema, player, bec
 def test_backslashes_of_mysqls_own_texts_do_not_double(stack, schema, player, became):
     player.play("before", "DROP USER IF EXISTS 'ex_\\\\'")
     player.cursor.execute("SET SESSION sql_mode = 'NO_BACKSLASH_ESCAPES'")
-    player.play("own", "CREATE TEMPORARY TABLE tmp (a INT COMMENT 'a\\b')", "CREATE TABLE x LIKE tmp", "CREATE PROCEDURE p() COMMENT 'a\\b' SELECT 1")
+    player.play(
+        "own",
+        "CREATE TEMPORARY TABLE tmp (a INT COMMENT 'a\\b')",
+        "CREATE TABLE x LIKE tmp",
+        "CREATE PROCEDURE p() COMMENT 'a\\b' SELECT 1",
+    )
     player.play("", "CREATE USER 'ex_\\'", "CREATE TABLE y (a INT COMMENT 'a\\b')", "DROP USER 'ex_\\'")
     assert only_statements(became(rebuilt=True))
     assert all(kind.startswith("rebuild") for kind in became("own", rebuilt=True))
@@ -456,7 +461,10 @@ def test_current_user_of_account_statements_is_their_client(stack, schema, playe
         player.gtids["gone"] = own.gtids["gone"]
     assert only_statements(became("gone"))
     assert_same_account(stack, "ex_other")
-    with contextlib.closing(stack.master_connect(user="ex_other", password="p", database=schema)) as connection, connection.cursor() as cursor:
+    with (
+        contextlib.closing(stack.master_connect(user="ex_other", password="p", database=schema)) as connection,
+        connection.cursor() as cursor,
+    ):
         cursor.execute("DROP USER CURRENT_USER()")
     became()
     assert_same_answer(stack, "SELECT user, host FROM mysql.user WHERE user LIKE 'ex\\_%' ORDER BY 1")
