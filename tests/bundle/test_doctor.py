@@ -233,7 +233,8 @@ def test_tested_versions_are_those_that_the_documentation_names():
 
 def test_what_replication_needs_is_what_capture_requires():
     with open(os.path.join(containers.ROOT, "cdc-applier/src/main/java/multimed/master/Master.java")) as file:
-        required = dict(re.findall(r'require\("(\w+)", "(\w+)"\)', file.read()))
+        needed = file.read().partition(" NEEDED = ")[2].partition(";")[0]
+    required = dict(re.findall(r'"(\w+)", "(\w+)"', needed))
     assert required and required.items() <= checks.REPLICATION.items()
 
 

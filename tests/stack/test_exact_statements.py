@@ -447,7 +447,7 @@ def test_current_user_of_account_statements_is_their_client(stack, schema, playe
         own.play(
             "",
             "GRANT ex_role TO CURRENT_USER() WITH ADMIN OPTION",
-            "SET DEFAULT ROLE ALL TO CURRENT_USER",
+            "ALTER USER CURRENT_USER DEFAULT ROLE ALL",
             "ALTER USER CURRENT_USER() DEFAULT ROLE NONE",
             "REVOKE ex_role FROM CURRENT_USER()",
             "GRANT SELECT ON mysql.* TO CURRENT_USER()",

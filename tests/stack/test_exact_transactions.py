@@ -166,7 +166,7 @@ def test_replace_into_a_parent_keeps_its_children_and_both_tables_in_one_change_
         "",
         "CREATE TABLE p (id INT PRIMARY KEY, j JSON)",
         "CREATE TABLE c (id INT PRIMARY KEY, p INT, v INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE ON UPDATE CASCADE)",
-        "CREATE TABLE n (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE SET NULL)",
+        "CREATE TABLE n (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE SET NULL ON UPDATE CASCADE)",
         "CREATE TABLE t (id INT PRIMARY KEY, t INT, FOREIGN KEY (t) REFERENCES t (id) ON DELETE CASCADE)",
         f"INSERT INTO p {numbers} SELECT i, '1' FROM s",
         f"INSERT INTO c {numbers} SELECT i, (i + 2) DIV 3, 0 FROM s",
