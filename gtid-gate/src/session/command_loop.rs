@@ -36,8 +36,7 @@ impl Session {
         }
     }
 
-    /// As at a login.
-    /// With what the master has for all that begin.
+    /// As at a login: with what the master has for all sessions that begin.
     pub(super) fn begin_life(&mut self) {
         for (name, value) in self.shared.globals.changed().iter() {
             if name == "autocommit" {
