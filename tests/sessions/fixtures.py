@@ -195,7 +195,7 @@ def repair(names, touched):
         dropped = touched & Touched.DROPPABLE
         for schema, factor in zip(names.lasting if dropped else (*names.lasting, names.droppable), FACTORS):
             statements += [
-                f"DELETE FROM `{schema}`.t WHERE id > 3",
+                f"DELETE FROM `{schema}`.t WHERE id NOT BETWEEN 1 AND 3",
                 f"INSERT INTO `{schema}`.t VALUES {rows(factor)} AS n ON DUPLICATE KEY UPDATE v = n.v, s = n.s",
             ]
         statements += [f"DELETE FROM {names.first}.{table}" for table in ("o", "2024", "tg", "tz", "tl")]

@@ -12,18 +12,19 @@ from collections.abc import Callable
 import compare
 
 ALL_KINDS = ("variable", "schema", "state", "gtids", "characteristics", "transaction")
-EARLY_FOUND_ROWS = r"(?is)(/\*!|;).*(found_rows|\bfrv\b)|(found_rows|\bfrv\b).*;"
+LOOKS_BACK_UNSEEN = r"(?is)(/\*!|;).*(found_rows|\b(frv|rcv)\b)|(found_rows|\b(frv|rcv)\b).*;"
 
 
 @dataclasses.dataclass(frozen=True)
 class Seen:
-    """A difference: what was asked, the name of the first field that differs, MySQL's answer, the gate's; what MySQL answered before."""
+    """A difference: what was asked, the name of the first field that differs, MySQL's answer, the gate's; what MySQL answered before; as whom."""
 
     command: str
     field: str
     expected: list
     got: list
     before: list
+    account: bytes
 
     def asked(self, pattern):
         """Whether this or an earlier command has such a text."""
@@ -31,13 +32,11 @@ class Seen:
         return any(re.search(pattern, text, re.IGNORECASE) for text in texts)
 
     def asked_lately(self, pattern):
-        """Whether this command or one of the two before it has such a text."""
-        return dataclasses.replace(self, before=self.before[-2:]).asked(pattern)
-
-    def no_rows_yet(self):
-        """No result since the login or the last reset."""
-        begins = [at for at, (command, _) in enumerate(self.before) if str(command).startswith(("login", "[reset", "[change", "[become"))]
-        return not any(part[0] == "result" for _, answer in self.before[begins[-1] :] for part in answer)
+        """Whether this command has such a text, or one before it with at most one OK packet since."""
+        answers = [answer for _, answer in self.before]
+        oks = [any(part[0] == "ok" for part in answer) for answer in answers]
+        since = next((at for at in range(len(oks)) if sum(oks[at:]) <= 2), len(oks))
+        return dataclasses.replace(self, before=self.before[since:]).asked(pattern)
 
     def lacks(self, kind):
         """Whether MySQL has sent a tracker of this kind that the gate has not."""
@@ -47,6 +46,10 @@ class Seen:
     def errors(self):
         """The numbers of the errors that the two answers end with; 0: none."""
         return tuple(answer[-1][1] if answer[-1][0] == "error" else 0 for answer in (self.expected, self.got))
+
+    def failed_before(self):
+        """Whether a statement has failed before."""
+        return any(answer[-1][0] == "error" for _, answer in self.before)
 
     def schema(self):
         """The current schema, as MySQL has reported it."""
@@ -126,17 +129,22 @@ KNOWN = [
         ends=False,
     ),
     Known(
-        "no warning about a nested comment in what the gate answers itself (SET TRANSACTION, BEGIN, COMMIT)",
+        "no warning about a nested comment in what the gate answers itself (SET TRANSACTION, BEGIN, COMMIT, KILL), or in SHOW WARNINGS behind it",
         "no server has seen the text",
         "docs/connecting.md, What a session is told",
-        warnings_of(r"(?is)(?=.*/\*.*/\*)(?=.*\b(set|begin|start|commit|rollback|savepoint)\b)"),
+        lambda seen: (
+            warnings_of(r"(?is)(?=.*/\*.*/\*)(?=.*\b(set|begin|start|commit|rollback|savepoint|kill)\b)")(seen)
+            or seen.field == "rows"
+            and "Nested comment" in str(seen.expected)
+            and seen.asked_lately(r"(?s)/\*.*/\*")
+        ),
         ends=False,
     ),
     Known(
-        "the answer to SET session_track_transaction_info and session_track_system_variables",
-        "the trackers that it switches on are in MySQL's answer to it already",
+        "the answer to SET session_track_..., and the first OK packet behind it",
+        "the trackers that it switches on are in MySQL's answer to it already, or in the next",
         "docs/connecting.md, What a session is told",
-        lambda seen: "session_track_" in seen.command.lower() and only_trackers(seen, *ALL_KINDS),
+        lambda seen: seen.asked_lately("session_track_") and only_trackers(seen, *ALL_KINDS),
         ends=False,
     ),
     Known(
@@ -159,16 +167,16 @@ KNOWN = [
         gate_says(rb"is killed, but what follows KILL in the text or routine did not run"),
     ),
     Known(
-        "FOUND_ROWS() before the first query, in a text that the gate can't read, or among several statements",
+        "FOUND_ROWS() and views that look back, in a text that the gate can't read, or among several statements",
         "on the new connection to the master the gate has asked something itself",
         "docs/connecting.md, What a session is told",
-        lambda seen: seen.field == "rows" and re.search(EARLY_FOUND_ROWS, seen.command) is not None and seen.no_rows_yet(),
+        lambda seen: seen.field == "rows" and re.search(LOOKS_BACK_UNSEEN, seen.command) is not None,
     ),
     Known(
         "the name of a function in the message of error 1243",
         "the gate answers it as MySQL 8.4 does; 9.7 names another function",
         "docs/connecting.md, What a session is told",
-        lambda seen: seen.field == "message" and b"mysql_stmt_precheck" in seen.expected[-1][3],
+        lambda seen: seen.field in ("message", "rows") and "mysql_stmt_precheck" in str(seen.expected),
         ends=False,
     ),
     Known(
@@ -195,7 +203,11 @@ KNOWN = [
         "TRX_STATE of clients that have set session_track_transaction_info",
         "a server reports it against what it has reported before, of what the gate asks, too",
         "docs/connecting.md, What a session is told",
-        lambda seen: seen.asked("session_track_transaction_info") and only_trackers(seen, "transaction") and not seen.lacks("transaction"),
+        lambda seen: (
+            seen.asked("session_track_transaction_info")
+            and only_trackers(seen, "transaction")
+            and (not seen.lacks("transaction") or seen.asked("read.only"))
+        ),
         ends=False,
     ),
     Known(
@@ -211,16 +223,75 @@ KNOWN = [
         lambda seen: bool(seen.before) and "session_track_" in str(seen.before[-1][0]).lower() and "warnings" in seen.command.lower(),
     ),
     Known(
-        "trackers after a text of several statements has switched some on",
-        "which statements were to be reported is known after the text",
+        "the error of a command that deserves two",
+        "the gate looks at a statement's id and at the transaction, before a server looks at the account, the schema and the syntax",
         "docs/connecting.md, What a session is told",
-        lambda seen: seen.asked_lately(r"(?s)session_track_.*;\s*\S|;.*session_track_") and only_trackers(seen, *ALL_KINDS),
+        lambda seen: seen.errors() in ((1820, 1243), (1046, 1792), (1064, 1792)),
     ),
     Known(
-        "the error of a command that deserves two",
-        "the gate looks at a statement's id and at the transaction, before a server looks at the account and the schema",
+        "rows that others commit between the first statement of a READ ONLY transaction, which failed, and the next",
+        "a satellite's snapshot begins with the first statement, even with one that fails",
         "docs/connecting.md, What a session is told",
-        lambda seen: seen.errors() in ((1820, 1243), (1046, 1792)),
+        lambda seen: seen.field == "rows" and seen.asked("read.only") and seen.asked(r"\[outside\]") and seen.failed_before(),
+    ),
+    Known(
+        "columns of a prepared statement whose table is now another one, after SET",
+        "MySQL prepares it anew, under the settings of the moment; another server prepares it under those of its PREPARE",
+        "docs/connecting.md, What a session is told",
+        lambda seen: seen.field == "columns" and seen.command.startswith("[execute]") and seen.asked("temporary table|mkt"),
+    ),
+    Known(
+        "the collation of a column of a prepared statement, after SET collation_connection",
+        "another server has yet to prepare it, with a SET of its character sets",
+        "docs/connecting.md, What a session is told",
+        lambda seen: seen.field == "columns" and seen.command.startswith("[execute]") and seen.asked("collation_connection|set names"),
+    ),
+    Known(
+        "OK to PREPARE of a change in a READ ONLY transaction",
+        "it is refused when it is executed",
+        "docs/connecting.md, What a read-only transaction refuses",
+        lambda seen: seen.errors() == (1792, 0) and seen.command.startswith("[prepare]"),
+    ),
+    Known(
+        "error 1105 in a READ ONLY transaction while others define tables and views",
+        "whether what it reads has been redefined is not known in time",
+        "docs/connecting.md, What a view or function reads",
+        gate_says(rb"^gtid-gate: a view was redefined while it was read"),
+    ),
+    Known(
+        "no warning about WITH CONSISTENT SNAPSHOT in a READ ONLY transaction with READ COMMITTED",
+        "on a satellite it is REPEATABLE READ, and has a snapshot",
+        "docs/connecting.md, What a session is told",
+        warnings_of(r"(?is).*consistent snapshot"),
+        ends=False,
+    ),
+    Known(
+        "the character set of parameters in the sandbox of an expired password, after a schema's name that is not ASCII",
+        "the gate gives the master the name in UTF-8, and there SET NAMES is refused",
+        "docs/connecting.md, What a session is told",
+        lambda seen: "definitions" in seen.field and seen.account == b"fuzz_expired",
+    ),
+    Known(
+        "random numbers of a session that has not set the seeds",
+        "they are random",
+        "nowhere",
+        lambda seen: (
+            seen.field == "rows"
+            and "RAND()" in seen.command
+            and not any("rand_seed" in str(command) and answer[-1][0] == "ok" for command, answer in seen.before)
+        ),
+    ),
+    Known(
+        "error 1105 for a statement that was prepared in a schema, once the current one has been dropped",
+        "a connection that prepares it in its schema can't leave that again",
+        "docs/connecting.md, What a session is told",
+        gate_says(rb"^gtid-gate: this statement was prepared while a schema was current"),
+    ),
+    Known(
+        "trackers after session_track_system_variables was set in a text that the gate can't read",
+        "MySQL does not report it then",
+        "docs/connecting.md, What a session is told",
+        lambda seen: seen.asked(r"(?s)/\*!.*/\*.*session_track_system_variables") and only_trackers(seen, *ALL_KINDS),
     ),
     Known(
         "OK to SET of what must not be set in a transaction",

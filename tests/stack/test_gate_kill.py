@@ -99,7 +99,17 @@ def test_a_statement_that_is_prepared_kills(stack):
         wait_for(lambda v=victim: not alive(v), 10, "the session to be gone")
 
 
-@pytest.mark.parametrize("text", ["CALL kill_and_go_on({})", "SELECT kill_in_function({})", "CALL kill_it({0}); SELECT 1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CALL kill_and_go_on({})",
+        "SELECT kill_in_function({})",
+        "CALL kill_it({0}); SELECT 1",
+        "/*!80000 KILL {} */",
+        "/*! /* é */ KILL CONNECTION {} */",
+        "SELECT 1; /*!80000 KILL */ {}",
+    ],
+)
 def test_what_follows_a_kill_and_did_not_run_is_no_success(session, text):
     victim, killer = session(), session()
     with pytest.raises(pymysql.err.MySQLError):

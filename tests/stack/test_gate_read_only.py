@@ -37,6 +37,7 @@ def session(stack, schema):
         "INSERT INTO {}.t VALUES (1)",
         "CREATE FUNCTION {}.f() RETURNS INT READS SQL DATA RETURN (SELECT COUNT(*) FROM {}.t)",
         "CREATE FUNCTION {}.p() RETURNS INT NO SQL RETURN @p",
+        "CREATE FUNCTION {}.w() RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO {}.t VALUES (7); RETURN 1; END",
         "CREATE PROCEDURE {}.c() SELECT 1",
     ):
         stack.sql("master", statement.replace("{}", f"`{schema}`"))
@@ -120,3 +121,14 @@ def error_of(cursor, sql):
     with pytest.raises(pymysql.err.MySQLError) as failed:
         cursor.execute(sql)
     return failed.value.args
+
+
+@pytest.mark.parametrize("text", ["SET @x = w()", "SET time_zone = CONCAT('+0', w(), ':00')", "DO w()"])
+def test_a_function_that_writes_is_refused_in_one_that_has_read_nothing(session, text):
+    session.execute("START TRANSACTION READ ONLY")
+    with pytest.raises(pymysql.err.MySQLError) as refused:
+        session.execute(text)
+    assert refused.value.args[0] == 1792
+    session.execute("ROLLBACK")
+    session.execute("SELECT id FROM t")
+    assert list(session.fetchall()) == [(1,)]

@@ -111,7 +111,7 @@ pub struct Backend {
     /// What was reported with answers to the gate's own questions.
     pub unheard: Report,
     pub statements: HashMap<StatementKey, BackendStatement>,
-    /// No other connection has it, and this one another once it has been in other hands.
+    /// No other connection has it, and this one another once it has been in other hands, or the gate has asked something here.
     pub number: u64,
     /// How often the server had been found lost when this connection began.
     losses: u64,

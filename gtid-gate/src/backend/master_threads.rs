@@ -34,14 +34,15 @@ impl MasterThreads {
         Ok(answer.text(0, 0) != Some("0"))
     }
 
-    /// The text of the innermost statement that failed last with this error.
+    /// The innermost statement that failed last with this error, as a digest's text, which shows what executable comments meant. Statements of
+    /// routines have none; of them MySQL has taken the comments out.
     pub async fn failed_statement(
         &self,
         thread_id: u32,
         code: u16,
     ) -> Result<Option<String>, BackendError> {
         let sql = format!(
-            "SELECT h.SQL_TEXT FROM performance_schema.events_statements_history h \
+            "SELECT COALESCE(h.DIGEST_TEXT, h.SQL_TEXT) FROM performance_schema.events_statements_history h \
              JOIN performance_schema.threads t USING (THREAD_ID) \
              WHERE t.PROCESSLIST_ID = {thread_id} AND h.MYSQL_ERRNO = {code} ORDER BY h.EVENT_ID DESC LIMIT 1"
         );

@@ -15,14 +15,13 @@ use hyper_util::service::TowerToHyperService;
 use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
 use socket2::SockRef;
-use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 /// For the headers of a request, also of the next one on an idle connection (Prometheus comes every 15 s).
 const HEADERS_WITHIN: Duration = Duration::from_secs(30);
@@ -42,17 +41,19 @@ pub async fn serve(listener: TcpListener, routes: Router, names: &[String]) -> s
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                let routes = routes.clone();
-                open.add(tokio::spawn(async move {
+                let progress = Progress::new();
+                let routes = routes.clone().layer(Extension(progress.clone()));
+                let served = tokio::spawn(async move {
                     match limited(&stream) {
                         Ok(()) => serve_one(stream, peer, routes).await,
                         Err(error) => tracing::debug!(%error, "HTTP caller gone at once"),
                     }
-                }));
+                });
+                open.add(progress, served);
             }
             Err(error) => {
                 tracing::debug!(%error, "HTTP connection not accepted");
-                open.close_oldest();
+                open.close_slowest();
                 sleep(Duration::from_millis(50)).await;
             }
         }
@@ -96,6 +97,9 @@ fn guarded(routes: Router, names: &[String]) -> Router {
 }
 
 async fn in_time(request: Request, next: Next) -> Response {
+    if let Some(progress) = request.extensions().get::<Progress>() {
+        progress.made();
+    }
     timeout(ANSWER_WITHIN, next.run(request))
         .await
         .unwrap_or_else(|_| {
@@ -145,9 +149,27 @@ fn name_of(host: &str) -> &str {
     name.strip_suffix('.').unwrap_or(name)
 }
 
-/// Open connections, the oldest first. Beyond the most, the oldest makes room: the status page connects again by itself.
+/// When a connection last had a request, or its caller had read enough to be sent more.
+#[derive(Clone)]
+pub(super) struct Progress(Arc<Mutex<Instant>>);
+
+impl Progress {
+    pub(super) fn new() -> Self {
+        Self(Arc::new(Mutex::new(Instant::now())))
+    }
+
+    pub(super) fn made(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    fn last(&self) -> Instant {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Open connections. Beyond the most, the one that made no progress for longest makes room: the status page connects again by itself.
 struct Connections {
-    open: VecDeque<JoinHandle<()>>,
+    open: Vec<(Progress, JoinHandle<()>)>,
     most: usize,
 }
 
@@ -156,22 +178,24 @@ impl Connections {
         let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         let share = usize::try_from(descriptors / SHARE_OF_DESCRIPTORS).unwrap_or(usize::MAX);
         Self {
-            open: VecDeque::new(),
+            open: Vec::new(),
             most: share.clamp(4, MOST_CONNECTIONS),
         }
     }
 
-    fn add(&mut self, connection: JoinHandle<()>) {
-        self.open.retain(|connection| !connection.is_finished());
+    fn add(&mut self, progress: Progress, served: JoinHandle<()>) {
+        self.open.retain(|(_, served)| !served.is_finished());
         if self.open.len() >= self.most {
-            self.close_oldest();
+            self.close_slowest();
         }
-        self.open.push_back(connection);
+        self.open.push((progress, served));
     }
 
-    fn close_oldest(&mut self) {
-        if let Some(oldest) = self.open.pop_front() {
-            oldest.abort();
+    fn close_slowest(&mut self) {
+        let all = self.open.iter().enumerate();
+        let slowest = all.min_by_key(|(_, (progress, _))| progress.last());
+        if let Some((place, _)) = slowest {
+            self.open.remove(place).1.abort();
         }
     }
 }
@@ -268,18 +292,24 @@ mod tests {
         assert!(!is_allowed(&["localhost", "evil.example"]));
     }
 
-    #[tokio::test]
-    async fn idle_viewers_do_not_keep_others_out_the_oldest_makes_room() {
+    #[tokio::test(start_paused = true)]
+    async fn idle_viewers_do_not_keep_others_out_the_slowest_makes_room() {
         let mut connections = Connections::new();
         connections.most = 3;
         let waiting = || tokio::spawn(std::future::pending());
-        (0..3).for_each(|_| connections.add(waiting()));
-        let oldest = connections.open[0].abort_handle();
-        connections.add(waiting());
+        let progress = [0; 4].map(|_| Progress::new());
+        for each in &progress[..3] {
+            connections.add(each.clone(), waiting());
+        }
+        sleep(Duration::from_secs(1)).await;
+        progress[0].made();
+        progress[2].made();
+        let slowest = connections.open[1].1.abort_handle();
+        connections.add(progress[3].clone(), waiting());
         assert_eq!(connections.open.len(), 3);
-        while !oldest.is_finished() {
+        while !slowest.is_finished() {
             tokio::task::yield_now().await;
         }
-        assert!(connections.open.iter().all(|task| !task.is_finished()));
+        assert!(connections.open.iter().all(|(_, task)| !task.is_finished()));
     }
 }

@@ -7,12 +7,14 @@
 //! of another site the events.
 
 use super::feed::Feed;
-use axum::Router;
+use super::http::Progress;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
+use futures_util::StreamExt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -89,7 +91,11 @@ impl File {
     }
 }
 
-async fn events(State(feed): State<Arc<Feed>>, asked: HeaderMap) -> Response {
+async fn events(
+    State(feed): State<Arc<Feed>>,
+    Extension(progress): Extension<Progress>,
+    asked: HeaderMap,
+) -> Response {
     if is_of_another_site(&asked) {
         return (
             StatusCode::FORBIDDEN,
@@ -104,7 +110,8 @@ async fn events(State(feed): State<Arc<Feed>>, asked: HeaderMap) -> Response {
         // Or nginx would keep them back.
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
-    (GUARDED, kind, Body::from_stream(feed.watch())).into_response()
+    let told = feed.watch().inspect(move |_| progress.made());
+    (GUARDED, kind, Body::from_stream(told)).into_response()
 }
 
 fn is_of_another_site(asked: &HeaderMap) -> bool {
@@ -182,19 +189,17 @@ mod tests {
     #[tokio::test]
     async fn events_are_a_stream_that_nobody_keeps_and_not_for_other_sites() {
         let feed = Feed::start(|| || "{}".to_owned());
+        let told = |asked| events(State(feed.clone()), Extension(Progress::new()), asked);
         let own = asked(&[(header::ORIGIN, "http://a:8080"), (header::HOST, "a:8080")]);
         for asked in [asked(&[]), own] {
-            let answer = events(State(feed.clone()), asked).await;
+            let answer = told(asked).await;
             assert_eq!(answer.status(), StatusCode::OK);
             assert_eq!(answer.headers()[header::CONTENT_TYPE], "text/event-stream");
             assert_eq!(answer.headers()[header::CACHE_CONTROL], "no-store");
         }
         for origin in ["http://evil", "null"] {
             let other = asked(&[(header::ORIGIN, origin), (header::HOST, "a:8080")]);
-            assert_eq!(
-                events(State(feed.clone()), other).await.status(),
-                StatusCode::FORBIDDEN
-            );
+            assert_eq!(told(other).await.status(), StatusCode::FORBIDDEN);
         }
     }
 }

@@ -237,9 +237,9 @@ async fn close_idle(shared: Arc<Shared>) {
 }
 
 async fn follow_session_defaults(shared: Arc<Shared>) {
-    let master = shared.gate.servers.master.clone();
-    let master = Monitor::new(master, &shared.config, shared.metrics.clone());
-    follow_defaults(&shared.timeouts, &shared.globals, master).await;
+    let monitor = |server| Monitor::new(server, &shared.config, shared.metrics.clone());
+    let servers = &shared.gate.servers;
+    follow_defaults(&shared.timeouts, &shared.globals, servers, monitor).await;
 }
 
 /// Sessions that wait for a server that was found lost wait no longer.

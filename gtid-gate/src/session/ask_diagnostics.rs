@@ -79,7 +79,7 @@ impl Session {
             return Err(gone());
         }
         let answer = backend.query(INSERT_ID).await;
-        self.state.diagnostics.asked(at(backend));
+        backend.number = Backend::new_number();
         match answer.map_err(not_sent)?.text(0, 0) {
             None | Some("0") => Err(gone()),
             Some(_) => {

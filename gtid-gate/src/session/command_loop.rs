@@ -14,7 +14,7 @@ use std::task::Poll;
 
 impl Session {
     pub(super) async fn run(mut self) {
-        self.begin_life();
+        self.begin_as_user();
         if self.welcome().await.is_ok() {
             let end = self.commands_unless_killed().await;
             self.say_goodbye(end).await;
@@ -36,7 +36,19 @@ impl Session {
         }
     }
 
-    /// As at a login: with what the master has for all sessions that begin.
+    /// After a login. A client's flag adds to the mode; a reset does not know it any more, as in MySQL.
+    pub(super) fn begin_as_user(&mut self) {
+        self.begin_life();
+        let ignores = self.client.capabilities & capability::IGNORE_SPACE != 0;
+        let globals = self.shared.globals.changed();
+        let mode = globals.iter().find(|(name, _)| name == "sql_mode");
+        if let Some((name, mode)) = mode.filter(|_| ignores) {
+            let mode = format!("{mode},IGNORE_SPACE");
+            self.reported().variable(name, mode.trim_start_matches(','));
+        }
+    }
+
+    /// With what the master has for all sessions that begin.
     pub(super) fn begin_life(&mut self) {
         for (name, value) in self.shared.globals.changed().iter() {
             if name == "autocommit" {

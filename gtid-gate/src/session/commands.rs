@@ -260,6 +260,10 @@ impl Session {
         })?;
         let let_in = account.let_in(&self.client, &self.entry, &shared);
         let_in.map_err(Fault::Fatal)?;
+        if let Some(master) = &mut self.connections.master {
+            // Its transaction and locks are gone before the answer; a server goes on with them for a moment after a connection has ended.
+            let _ = bounded(shared.config.server_timeout, master.reset()).await;
+        }
         let life = self.shared.registry.new_life();
         self.connections = Connections::new(account.master.take(), life);
         self.statements.clear();
@@ -278,7 +282,7 @@ impl Session {
         self.state.pinned = account.pinned();
         self.state.sticky = self.state.pinned;
         self.user = User::of(&mut account);
-        self.begin_life();
+        self.begin_as_user();
         self.state.diagnostics.answered();
         self.welcome().await
     }

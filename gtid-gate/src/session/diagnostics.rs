@@ -16,7 +16,7 @@ const NO_ROWS: &str = "SELECT 1 LIMIT 0";
 /// Of MESSAGE_TEXT in SIGNAL, in characters.
 const LONGEST_MESSAGE: usize = 128;
 
-/// A connection of a session, by its server and `Backend::number`.
+/// A connection of a session, by its server and `Backend::number`, which is another one once the gate has asked something there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct At {
     pub server: usize,
@@ -28,7 +28,7 @@ enum Found {
     /// As after login.
     None,
     At(At),
-    /// The gate's own question has overwritten it, or nobody knows whether the statement before has.
+    /// Nobody knows whether the statement before has overwritten it.
     Lost,
 }
 
@@ -118,13 +118,6 @@ impl Diagnostics {
     pub fn failed(&mut self, error: &SqlError) {
         (self.own, self.pinged) = (Some(Own::Error(error.clone())), false);
         self.row_count_lost = false;
-    }
-
-    /// The gate has asked something of its own there.
-    pub fn asked(&mut self, at: At) {
-        if self.found == Found::At(at) {
-            self.found = Found::Lost;
-        }
     }
 
     /// Who ran the last statement that a server has run.
@@ -258,10 +251,12 @@ mod tests {
     fn a_question_of_the_gates_own_makes_found_rows_unknown() {
         let mut before = Diagnostics::default();
         before.ran(MASTER, FoundRows::Sets);
-        before.asked(SATELLITE);
         assert_eq!(before.recall(MASTER, FOUND_ROWS), Ok(vec![]));
-        before.asked(MASTER);
-        assert_eq!(before.recall(MASTER, FOUND_ROWS), Err(Unknown));
+        let asked = At {
+            number: 3,
+            ..MASTER
+        };
+        assert_eq!(before.recall(asked, FOUND_ROWS), Err(Unknown));
     }
 
     #[test]

@@ -211,11 +211,8 @@ impl Session {
         response.wanted = self.tracks().then(|| self.trackers.clone());
         response.shown = self.state.shown;
         response.owed = std::mem::take(&mut self.state.owed);
-        let is_master = backend.server.role == Role::Master;
-        if is_master || work.shape() != Shape::Results {
-            response.extra_status = self.state.extra_status();
-        }
-        if is_master {
+        response.extra_status = self.state.extra_status();
+        if backend.server.role == Role::Master {
             response.shown = self.state.shown_beside();
             response.autocommit_off = !self.state.autocommit;
             response.own_ids_from = FIRST_ID;

@@ -94,7 +94,13 @@ impl Session {
                 self.outside(outside, &mut work).await
             }
             Plan::Kill { query_only, id } => self.kill(query_only, id, work).await,
-            Plan::Set(items) => self.set(items, work).await,
+            Plan::Set(items) => {
+                if known.ties.reads && self.state.tx == Tx::Pending {
+                    self.before_master().await?;
+                    self.open_on_master(&[BEGIN_READ_ONLY.to_owned()]).await?;
+                }
+                self.set(items, work).await
+            }
             Plan::Use => self.use_database(&mut work).await,
             Plan::Begin(begin) => self.begin(begin, known, &mut work).await,
             Plan::AskLastServer => self.on_last_server(&mut work).await,

@@ -4,9 +4,9 @@
 
 use super::long_data::Values;
 use super::names::Text;
-use crate::backend::Backend;
+use crate::backend::{Backend, Role};
 use crate::protocol::bind_params::{COUNT_FOLLOWS, Given};
-use crate::protocol::error::BackendError;
+use crate::protocol::error::{BackendError, SqlError};
 use crate::protocol::wire;
 use bytes::BytesMut;
 use std::io;
@@ -28,6 +28,9 @@ pub struct Execution {
     /// What the packet begins with for a server that is told the types anew.
     pub rewritten: Vec<u8>,
 }
+
+/// Its connection could not be without a schema again, as the session's is. (Of satellites another one is taken.)
+const SCHEMA_GONE: &str = "this statement was prepared while a schema was current, and none is now: USE one, or prepare it again";
 
 impl Execution {
     pub fn wants_cursor(&self) -> bool {
@@ -67,6 +70,9 @@ impl Execution {
         let here = backend.database.clone();
         let moves = database.as_deref() != here.as_deref();
         if let Some(name) = database.as_deref().filter(|_| moves) {
+            if here.is_none() && backend.server.role == Role::Master {
+                return Err(BackendError::Sql(SqlError::gate(SCHEMA_GONE)));
+            }
             backend.select_database(name).await?;
         }
         let prepared = prepare(backend, sql).await;

@@ -66,6 +66,10 @@ impl Session {
             self.settle().await?;
         }
         let wants_cursor = execution.wants_cursor();
+        if wants_cursor && matches!(known.class, Class::Commit(_) | Class::Rollback(_)) {
+            let text = "Incorrect arguments to with cursor";
+            return Err(SqlError::new(1210, "HY000", text).into());
+        }
         self.run_statement(&known, Work::Execute(execution)).await?;
         let opened = self.last_status & STATUS_CURSOR_EXISTS != 0;
         let server = self.state.diagnostics.server();
@@ -120,7 +124,10 @@ impl Session {
         let id = statement_id(request.argument())?;
         let statement = self.statements.get(id, "mysqld_stmt_reset")?;
         statement.long_data.reset();
-        match statement.cursor.take() {
+        let (cursor, key) = (statement.cursor.take(), statement.text.key);
+        let on_master = || self.connections.to(0)?.statements.get(&key).map(|_| 0);
+        // In the sandbox of an expired password the master refuses it.
+        match cursor.or_else(|| self.state.pinned.and_then(|_| on_master())) {
             Some(server) => self
                 .with_cursor(server, id, request, Shape::Single)
                 .await

@@ -5,6 +5,7 @@
 
 use super::fault::Fault;
 use super::parts::Session;
+use super::relay::Answer;
 use super::reported::Reported;
 use super::settle::{is_plain, is_tracker};
 use super::state::{State, Tx};
@@ -62,27 +63,27 @@ impl Session {
             }
             self.said(items);
             self.master_has_all();
+            // The collation of results can be asked for only as long as that of the connection is the same.
             let collated = SetItem::Session(NAMES_WITH_COLLATION.to_owned());
             if items.contains(&collated) && self.state.open.charsets {
-                self.ask_collation().await?;
+                self.ask_charsets().await?;
+                self.master_has_all();
+                self.asked_behind(&answer);
             }
             if std::mem::take(&mut self.state.open.reports) {
                 self.ask_what_is_reported().await?;
+                self.asked_behind(&answer);
             }
         }
         self.sets_tracker = false;
         Ok(())
     }
 
-    /// The collation of results can be asked for only as long as that of the connection is the same. What the client may ask about
-    /// this statement is overwritten.
-    async fn ask_collation(&mut self) -> Result<(), Fault> {
-        self.ask_charsets().await?;
-        if let Some(master) = &mut self.connections.master {
-            master.number = Backend::new_number();
+    /// A question has overwritten what this SET has left; without warnings that is what any OK leaves.
+    fn asked_behind(&mut self, answer: &Answer) {
+        if answer.warnings == 0 {
+            self.state.diagnostics.answered();
         }
-        self.master_has_all();
-        Ok(())
     }
 
     /// What was said that no server reports.

@@ -5,7 +5,6 @@
 //! In: a session of which something is unknown. Out: the same with everything known; what can't be given to satellites keeps it on the
 //! master. Must never: take "nothing was reported" for "nothing happened" where the server could not report.
 
-use super::exchange::at;
 use super::fault::Fault;
 use super::parts::Session;
 use super::plan::{Outside, Plan};
@@ -224,7 +223,8 @@ impl Session {
             )));
         };
         let answer = master.query(sql).await;
-        self.state.diagnostics.asked(at(&master));
+        // What the client may ask about the statement before is overwritten.
+        master.number = Backend::new_number();
         match answer {
             Ok(answer) => {
                 self.connections.master = Some(master);

@@ -91,9 +91,9 @@ pub fn kill_of_routine(body: &str) -> Option<KillOfRoutine> {
     })
 }
 
-/// Whether this text of a statement is KILL QUERY; nothing: it is no KILL.
+/// Whether this statement is KILL QUERY; nothing: it is no KILL. `sql`: its text or its digest's, `EXECUTE KILL ?` of a prepared one.
 pub fn kill_query(sql: &str) -> Option<bool> {
-    match failed_kill(sql, 0) {
+    match failed_kill(sql.strip_prefix("EXECUTE ").unwrap_or(sql), 0) {
         FailedKill::Kill { query_only, .. } => Some(query_only),
         _ => None,
     }
@@ -130,6 +130,14 @@ mod tests {
         };
         assert_eq!(failed_kill("select 1; call p(7)", 1), call(None));
         assert_eq!(failed_kill("call `a b`.`p`", 0), call(Some("a b")));
+    }
+
+    #[test]
+    fn the_digest_of_a_kill_says_what_it_kills() {
+        assert_eq!(kill_query("KILL QUERY ?"), Some(true));
+        assert_eq!(kill_query("EXECUTE KILL ?"), Some(false));
+        assert_eq!(kill_query("kill  i"), Some(false));
+        assert_eq!(kill_query("EXPLAIN FOR CONNECTION ?"), None);
     }
 
     #[test]

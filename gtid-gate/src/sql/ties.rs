@@ -67,14 +67,9 @@ impl Ties {
         let sql = String::from_utf8_lossy(sql).to_ascii_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| sql.contains(word));
         let row_count = has(&["row_count", "diagnostics"]);
-        let counts = [
-            "warning_count",
-            "error_count",
-            "show warnings",
-            "show errors",
-        ];
+        let shows = has(&["show"]) && has(&["warnings", "errors"]);
         Self {
-            about_last: row_count || has(&counts),
+            about_last: row_count || shows || has(&["warning_count", "error_count"]),
             row_count,
             found_rows: has(&["found_rows"]),
             ..Self::UNKNOWN
