@@ -2,6 +2,7 @@
 
 import contextlib
 
+import pymysql
 import pytest
 
 from support import changelog
@@ -196,6 +197,24 @@ def test_sessions_in_statement_format_end_in_equal_satellites(stack, schema, pla
     stack.await_satellites(deadline_s=180)
     assert any(kind.startswith("rebuild") for kind in (changelog.kinds(stack).get(gtid, "") for gtid in player.gtids[""]))
     assert_same_schema(stack, schema)
+
+
+def test_a_rebuild_leaves_a_satellite_serving(stack, schema, player, incarnations):
+    """One clones after the other: what the others have is old, not wrong."""
+    serving = []
+
+    def all_are_new():
+        now = {}
+        for service in stack.satellites:
+            with contextlib.suppress(pymysql.err.Error):
+                now[service] = stack.incarnation(service)
+        serving.append(len(now))
+        return len(now) == len(incarnations) and not set(now.values()) & set(incarnations.values())
+
+    player.play("", "CREATE TABLE t (v INT)", "SET SESSION binlog_format = STATEMENT", "INSERT INTO t VALUES (1)")
+    stack.wait_for(all_are_new, 240, "every satellite to have cloned again")
+    assert min(serving) >= len(stack.satellites) - 1
+    assert_same_rows(stack, schema)
 
 
 def test_rows_numbered_in_the_order_of_their_insertion_end_in_equal_satellites(stack, schema, player):

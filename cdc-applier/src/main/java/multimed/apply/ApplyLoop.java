@@ -45,6 +45,7 @@ final class ApplyLoop {
     private final ApplyMetrics metrics;
     private final Readiness readiness;
     private final RowFilter filter;
+    private final RebuildTurn rebuildTurn;
     private final CountDownLatch stopped = new CountDownLatch(1);
     private volatile ChangeLog log;
 
@@ -62,6 +63,7 @@ final class ApplyLoop {
         this.metrics = metrics;
         this.readiness = readiness;
         this.filter = new RowFilter(config.testSkipRowEvery());
+        this.rebuildTurn = new RebuildTurn(config);
     }
 
     /** Asks the loop to end after the transaction in hand. */
@@ -79,6 +81,8 @@ final class ApplyLoop {
             while (!isStopped()) {
                 turn();
             }
+        } finally {
+            rebuildTurn.end();
         }
     }
 
@@ -170,6 +174,9 @@ final class ApplyLoop {
             readiness.ready();
             while (!isStopped()) {
                 follower.step(Duration.ofSeconds(2));
+                if (follower.caughtUp()) {
+                    rebuildTurn.end();
+                }
             }
             follower.finish();
         } catch (ApplyFailure e) {
@@ -195,9 +202,16 @@ final class ApplyLoop {
         suspect = e.retryable() ? suspect : gtid;
     }
 
-    private void rebuild(SatelliteSession session, Divergence e) throws SQLException {
+    private void rebuild(SatelliteSession session, Divergence e) throws SQLException, InterruptedException {
         LOG.error("event=divergence reason={} {} required={}", ApplyMetrics.label(e.reason()), e.getMessage(), e.required());
         metrics.rebuild(e.reason());
+        if (e.reason() == Divergence.Reason.REBUILD_RECORD) {
+            notReady("waiting for its turn to clone again");
+            rebuildTurn.await(session, stopped);
+            if (isStopped()) {
+                return;
+            }
+        }
         notReady("rebuild asked for: " + ApplyMetrics.label(e.reason()));
         unfitIncarnation = session.identity().incarnation();
         suspect = null;

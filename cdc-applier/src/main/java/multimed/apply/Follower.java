@@ -59,6 +59,7 @@ final class Follower implements AutoCloseable {
     private long newestCommittedMicros;
     /** Whether anything came since capture is followed. */
     private boolean heardLive;
+    private boolean caughtUp;
     private long livePauseNanos = FIRST_LIVE_PAUSE_NANOS;
     private long liveEndedAt = System.nanoTime() - FIRST_LIVE_PAUSE_NANOS;
 
@@ -113,6 +114,7 @@ final class Follower implements AutoCloseable {
         }
         if (log.isLive() && !records.isEmpty()) {
             heardLive = true;
+            caughtUp = true;
             livePauseNanos = FIRST_LIVE_PAUSE_NANOS;
         }
         boolean idle = pipeline == null || pipeline.isIdle();
@@ -123,6 +125,7 @@ final class Follower implements AutoCloseable {
         if (records.isEmpty() && idle) {
             if (broken == null) {
                 metrics.behind(null);
+                caughtUp = true;
             }
             gaps.idle(session.executed());
             return;
@@ -191,6 +194,11 @@ final class Follower implements AutoCloseable {
         gaps = new GapDetector(gaps.executed());
         broken = null;
         log.seek(offset);
+    }
+
+    /** Whether it has once had all that there was. */
+    boolean caughtUp() {
+        return caughtUp;
     }
 
     /** Commits what is complete. */

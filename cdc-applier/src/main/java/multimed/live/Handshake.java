@@ -9,7 +9,6 @@ import java.security.MessageDigest;
 import java.security.SecureRandom;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
-import multimed.gtid.Gtid;
 
 /**
  * How both ends begin: each proves that it knows the password of the log's readers, without showing it, and the reader says what it has.
@@ -19,7 +18,7 @@ import multimed.gtid.Gtid;
  * server: version 1, nonce 32
  * reader: nonce 32, HMAC-SHA256(password, "reader" server's nonce, reader's nonce) 32
  * server: HMAC-SHA256(password, "server" server's nonce, reader's nonce) 32
- * reader: newest GTID that it has (length 2, text)
+ * reader: newest GTID that it has, or LiveServer's word for a turn (length 2, text)
  * server: what LiveServer sends
  * </pre>
  */
@@ -30,8 +29,8 @@ final class Handshake {
 
     private Handshake() {}
 
-    /** The server's side; returns what the reader has. */
-    static Gtid admit(DataInputStream in, DataOutputStream out, String password) throws IOException {
+    /** The server's side; returns what the reader has, or asks for. */
+    static String admit(DataInputStream in, DataOutputStream out, String password) throws IOException {
         byte[] own = nonce();
         out.writeByte(VERSION);
         out.write(own);
@@ -43,15 +42,11 @@ final class Handshake {
         }
         out.write(proof(password, "server", own, other));
         out.flush();
-        try {
-            return Gtid.parse(in.readUTF());
-        } catch (IllegalArgumentException e) {
-            throw new IOException(e.getMessage(), e);
-        }
+        return in.readUTF();
     }
 
     /** The reader's side. */
-    static void enter(DataInputStream in, DataOutputStream out, String password, Gtid newest) throws IOException {
+    static void enter(DataInputStream in, DataOutputStream out, String password, String wish) throws IOException {
         int version = in.readUnsignedByte();
         if (version != VERSION) {
             throw new IOException("version " + version + " instead of " + VERSION);
@@ -64,7 +59,7 @@ final class Handshake {
         if (!MessageDigest.isEqual(in.readNBytes(NONCE), proof(password, "server", other, own))) {
             throw new IOException("refused: capture has another password of the log's readers");
         }
-        out.writeUTF(newest.toString());
+        out.writeUTF(wish);
         out.flush();
     }
 

@@ -44,13 +44,13 @@ final class LiveConnection implements Runnable, AutoCloseable {
             channel.socket().setTcpNoDelay(true);
             channel.socket().setSoTimeout(HANDSHAKE_MS);
             var out = new DataOutputStream(channel.socket().getOutputStream());
-            Gtid has = Handshake.admit(new DataInputStream(channel.socket().getInputStream()), out, password);
+            String wish = Handshake.admit(new DataInputStream(channel.socket().getInputStream()), out, password);
             out.flush();
             channel.configureBlocking(false);
-            if (server.begin(this, has)) {
+            if (wish.equals(LiveServer.TURN) ? server.awaitTurn(this) : server.begin(this, Gtid.parse(wish))) {
                 follow();
             }
-        } catch (IOException e) {
+        } catch (IOException | IllegalArgumentException e) {
             log.debug("a reader of the live records ended error=\"{}\"", e.getMessage());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

@@ -45,6 +45,15 @@ public final class LiveReader implements AutoCloseable {
      * @param longest record that can be right, in bytes
      */
     public static LiveReader open(Address capture, String password, Gtid after, int longest) throws IOException {
+        return open(capture, password, after.toString(), longest);
+    }
+
+    /** Asks for a turn to have a satellite cloned again: the first record that comes is that. It ends with the connection. */
+    public static LiveReader askForTurn(Address capture, String password) throws IOException {
+        return open(capture, password, LiveServer.TURN, 1);
+    }
+
+    private static LiveReader open(Address capture, String password, String wish, int longest) throws IOException {
         SocketChannel channel = SocketChannel.open();
         try {
             channel.socket().setTcpNoDelay(true);
@@ -52,7 +61,7 @@ public final class LiveReader implements AutoCloseable {
             channel.socket().setSoTimeout(CONNECT_MS);
             Handshake.enter(new DataInputStream(channel.socket().getInputStream()),
                     new DataOutputStream(channel.socket().getOutputStream()),
-                    password, after);
+                    password, wish);
             return new LiveReader(channel, longest);
         } catch (IOException | RuntimeException e) {
             channel.close();

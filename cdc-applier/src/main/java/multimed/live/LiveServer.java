@@ -21,12 +21,16 @@ import org.slf4j.LoggerFactory;
 
 /**
  * In: the records of the log, from the thread that sends them there. Out: the same, at once, to each reader that has all before them. Keeps
- * the newest ones, so that a reader can begin; who lacks older ones reads the log. Lives as long as the process, over epochs. Threads:
+ * the newest ones, so that a reader can begin; who lacks older ones reads the log. Besides, it gives appliers whose satellites must
+ * clone again a turn, one after the other: it lasts as long as the connection. Lives as long as the process, over epochs. Threads:
  * live accepts, live-reader one for each. Lock: one, for ring and readers; nothing is waited for under it. Must never: make that thread
  * wait for a reader, or leave out a record between two that it sends.
  */
 public final class LiveServer implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(LiveServer.class);
+    /** What an applier asks for that wants a turn. */
+    static final String TURN = "rebuild";
+    private static final byte[] TURN_FRAME = ByteBuffer.allocate(Integer.BYTES + 1).putInt(1).array();
     private static final int MOST_READERS = 64;
     private static final int FAILURE_PAUSE_MS = 1000;
 
@@ -39,6 +43,8 @@ public final class LiveServer implements AutoCloseable {
     private final ArrayDeque<Entry> ring = new ArrayDeque<>();
     private long bytes;
     private final Set<LiveConnection> readers = new HashSet<>();
+    /** The first has its turn. */
+    private final ArrayDeque<LiveConnection> turns = new ArrayDeque<>();
     /** Also those that have not yet begun. */
     private int connections;
 
@@ -110,8 +116,25 @@ public final class LiveServer implements AutoCloseable {
         return found;
     }
 
+    synchronized boolean awaitTurn(LiveConnection applier) {
+        turns.add(applier);
+        if (turns.peek() == applier) {
+            applier.send(TURN_FRAME);
+        }
+        return true;
+    }
+
+    private void leaveTurns(LiveConnection applier) {
+        boolean hadTurn = turns.peek() == applier;
+        turns.remove(applier);
+        if (hadTurn && !turns.isEmpty()) {
+            turns.peek().send(TURN_FRAME);
+        }
+    }
+
     synchronized void ended(LiveConnection reader) {
         connections--;
+        leaveTurns(reader);
         readers.remove(reader);
         metrics.set(Metric.CAPTURE_LIVE_READERS, readers.size());
     }

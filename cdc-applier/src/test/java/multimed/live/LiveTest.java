@@ -116,6 +116,41 @@ class LiveTest {
     }
 
     @Test
+    void oneSatelliteAfterTheOtherClonesAgainAndNotAllAtOnce() throws IOException {
+        LiveReader first = turn();
+        assertEquals(1, read(first, 1).size());
+        List<LiveReader> others = List.of(turn(), turn());
+        server.restart();
+        for (LiveReader other : others) {
+            assertEquals(List.of(), other.poll(Duration.ofMillis(300)));
+        }
+        first.close();
+        long deadline = System.nanoTime() + DEADLINE_NANOS;
+        List<LiveReader> next = List.of();
+        while (next.isEmpty() && System.nanoTime() < deadline) {
+            next = others.stream().filter(this::hasTurn).toList();
+        }
+        assertEquals(1, next.size(), "one of both");
+        next.get(0).close();
+        LiveReader last = others.get(1 - others.indexOf(next.get(0)));
+        assertEquals(1, read(last, 1).size());
+    }
+
+    private LiveReader turn() throws IOException {
+        LiveReader turn = LiveReader.askForTurn(new Address("127.0.0.1", server.port()), "secret");
+        readers.add(turn);
+        return turn;
+    }
+
+    private boolean hasTurn(LiveReader turn) {
+        try {
+            return !turn.poll(Duration.ofMillis(100)).isEmpty();
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
     void aNewEpochEndsAllConnectionsAndForgetsAll() throws IOException {
         publish(1);
         LiveReader reader = reader("secret", 1);
