@@ -113,6 +113,33 @@ guard() {
   done
 }
 
+# as_applier SQL: comes as the applier does, over TCP and without TLS. Fails with 1 if the account or its password is refused, with 2 if
+# nothing can be said: no answer, no place for one more connection, an end that has begun.
+as_applier() {
+  local file=/run/multimed/applier.cnf error=/run/multimed/applier.err address
+  address=$(getent hosts "$HOSTNAME" | cut -d ' ' -f 1)
+  need_secret applier_password "$secrets/applier_password"
+  client_file "$file" multimed_applier "$applier_password"
+  mysql --defaults-file="$file" --protocol=TCP --host="$address" --ssl-mode=DISABLED --get-server-public-key \
+    --connect-timeout=5 --batch --skip-column-names -e "$1" 2> "$error" && return
+  if grep -q '^ERROR' "$error" && ! grep -qE '^ERROR (2[0-9]{3}|1040|1053|3032) ' "$error"; then return 1; else return 2; fi
+}
+
+# watch_applier: ends mysqld once the applier can't log in, or has other privileges than it began with: it could not ask for that itself, and
+# the satellite would stand still. Twice in a row, since its password may just be changing.
+watch_applier() {
+  local first='' now status refused=0
+  while ((refused < 2)); do
+    sleep 10
+    kill -0 "$mysqld_pid" 2> /dev/null || return 0
+    now=$(as_applier 'SHOW GRANTS') && status=0 || status=$?
+    : "${first:=$now}"
+    if ((status == 1)) || { ((status == 0)) && [[ $now != "$first" ]]; }; then refused=$((refused + 1)); else refused=0; fi
+  done
+  log error "event=applier-shut-out next=end-mysqld"
+  kill -KILL "$mysqld_pid"
+}
+
 # The threads of the applier's sessions, as the system numbers them.
 applier_threads="SELECT GROUP_CONCAT(thread_os_id ORDER BY thread_os_id SEPARATOR ' ') FROM performance_schema.threads
   WHERE processlist_user = 'multimed_applier'"
@@ -180,6 +207,7 @@ serve_once() {
   serves
   log info "event=ready gtid_executed=$(local_sql 'SELECT @@global.gtid_executed' | sed 's/\\n//g')"
   guard &
+  watch_applier &
   keep_own_indexes &
   wait_mysqld || status=$?
   why="mysqld ended with status $status"

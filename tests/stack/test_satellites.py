@@ -196,3 +196,16 @@ def assert_served_by(stack, service):
     start = answered()
     with concurrent.futures.ThreadPoolExecutor(6) as pool:
         stack.wait_for(lambda: list(pool.map(read, range(6))) and answered() > start, 30, f"a read to be answered by {service}")
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    "change", ["ALTER USER multimed_applier@'%' ACCOUNT LOCK", "REVOKE INSERT ON *.* FROM multimed_applier@'%'", "DROP USER multimed_applier@'%'"]
+)
+def test_a_satellite_whose_applier_cannot_log_in_is_not_up_but_clones_again(stack, change):
+    service = stack.satellites[0]
+    stack.await_satellites()
+    before = len(clones(stack, service))
+    stack.client(service, change)
+    stack.wait_for(lambda: len(clones(stack, service)) > before, 90, "a new clone")
+    stack.await_satellites(deadline_s=120)
