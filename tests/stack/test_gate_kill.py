@@ -76,6 +76,8 @@ def alive(connection):
         (["PREPARE s FROM 'KILL {}'", "EXECUTE s"], [()]),
         (["SET @i = {}", "PREPARE s FROM 'KILL @i'", "EXECUTE s"], [()]),
         (["CALL kill_it({})"], [()]),
+        (["/*!80000 KILL {} */"], [()]),
+        (["SELECT 1; /*!80000 KILL */ {}"], [((1,),), ()]),
     ],
 )
 def test_the_id_of_the_handshake_kills_in_every_form(session, texts, results):
@@ -105,9 +107,7 @@ def test_a_statement_that_is_prepared_kills(stack):
         "CALL kill_and_go_on({})",
         "SELECT kill_in_function({})",
         "CALL kill_it({0}); SELECT 1",
-        "/*!80000 KILL {} */",
         "/*! /* é */ KILL CONNECTION {} */",
-        "SELECT 1; /*!80000 KILL */ {}",
     ],
 )
 def test_what_follows_a_kill_and_did_not_run_is_no_success(session, text):
