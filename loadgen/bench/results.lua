@@ -19,11 +19,15 @@ local strict = require("strict")
 sysbench.cmdline.options = {
    size = { "bytes of a result", 1024 },
    rows = { "rows of the table", 64 },
+   text = { "bytes of a statement that is sent as text; 0: prepared, as db-ps-mode says", 0 },
    session_sql = { "statement that each connection begins with", "" },
    report = { "write the result of a run to this file, as JSON", "" },
 }
 
-local connection, statement, key
+-- What a long text is made of.
+local CONDITION = " AND id <> 0"
+
+local connection, statement, key, filling
 
 local function table_name() return "results_" .. sysbench.opt.size end
 
@@ -44,10 +48,18 @@ function thread_init()
    statement = connection:prepare(("SELECT c FROM %s WHERE id=?"):format(table_name()))
    key = statement:bind_create(sysbench.sql.type.INT)
    statement:bind_param(key)
+   filling = CONDITION:rep(math.floor(sysbench.opt.text / #CONDITION))
 end
 
 function event()
-   key:set(sysbench.rand.uniform(1, sysbench.opt.rows))
+   local id = sysbench.rand.uniform(1, sysbench.opt.rows)
+   if sysbench.opt.text > 0 then
+      local short = ("SELECT c FROM %s WHERE id=%d"):format(table_name(), id)
+      local conditions = math.floor((sysbench.opt.text - #short) / #CONDITION)
+      connection:query(short .. filling:sub(1, conditions * #CONDITION))
+      return
+   end
+   key:set(id)
    statement:execute()
 end
 

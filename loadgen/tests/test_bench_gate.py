@@ -26,6 +26,7 @@ GOOD = {
     "BENCH_CONNECTIONS": "1000 8 1",
     "BENCH_SIDE_CONNECTIONS": "8",
     "BENCH_SIZES": "1024 1048576",
+    "BENCH_TEXTS": "500 2000",
     "BENCH_WRITE_RATE": "500",
     "BENCH_WRITE_CONNECTIONS": "8 64",
     "BENCH_QUIET_CONNECTIONS": "64 1 8",
@@ -64,6 +65,7 @@ NAMES = [
     "quiet_strong_vs_eventual_64",
     "quiet_strong_extra_ms",
     "strong_cpu",
+    "long_text_cpu",
     *(f"own_{level}_{figure}_ms" for level in ("strong", "session", "eventual", "direct") for figure in ("p50", "p99")),
     "known_p50_ms",
     "known_p99_ms",
@@ -251,6 +253,11 @@ class LastLine(unittest.TestCase):
             [content[name] for name in NAMES if name.startswith("quiet")],
             [None, 0.5, 1.2],  # 2.4 - 1.2 ms
         )
+
+    def test_the_longest_text_is_compared_with_the_shortest(self):
+        texts = {plan.Cell("long-text", "text", 8, size): {"eventual": figures(9000.0, 0.8, cost)} for size, cost in ((2000, 60.0), (500, 50.0))}
+        self.assertEqual(outcome.result(texts)["long_text_cpu"], 1.2)
+        self.assertIsNone(outcome.result({HEAD: head()})["long_text_cpu"])
 
     def test_the_cpu_of_strong_is_compared_without_writes(self):
         dear = {**head(), "strong": figures(8500.0, 0.9, 90.0)}

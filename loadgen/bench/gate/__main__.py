@@ -48,6 +48,8 @@ def load_tables(stack, sysbench, write_sysbench, settings):
     for each in (sysbench, write_sysbench):
         each.run(OLTP, master, *settings.tables, "prepare")
     write_sysbench.run(RESULTS, master, *QUIET, "prepare")
+    if "long-text" in settings.workloads:
+        sysbench.run(RESULTS, master, *QUIET, "prepare")
     write_sysbench.run(OWN, master, OWN_ROWS, "prepare")
     for size in settings.sizes if "result" in settings.workloads else ():
         sysbench.run(RESULTS, master, f"--size={size}", f"--rows={rows_of(size)}", "prepare")

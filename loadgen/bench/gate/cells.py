@@ -39,6 +39,8 @@ def script_of(cell, settings):
     """The sysbench script of a cell, and the options that choose its work."""
     if cell.quiet:
         return RESULTS, QUIET
+    if cell.workload == "long-text":
+        return RESULTS, (*QUIET, f"--text={cell.size}")
     if cell.workload == "result":
         return RESULTS, (f"--size={cell.size}", f"--rows={rows_of(cell.size)}")
     return OLTP, (f"--workload={STOCK[cell.workload]}", *settings.tables)

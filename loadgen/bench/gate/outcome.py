@@ -23,6 +23,7 @@ TARGETS = (
     ("quiet_strong_vs_eventual_64", "the same with 64 connections", 0.9, True),
     ("quiet_strong_extra_ms", "p50 of one connection, quiet tables, strong above eventual, ms", 1.0, False),
     ("strong_cpu", "CPU per query without writes, strong / eventual", 1.4, False),
+    ("long_text_cpu", "CPU per query, the longest text / the shortest of those sizes", 1.3, False),
     ("known_p50_ms", "commit until the gate knows its tables, p50, ms", 1.0, False),
     ("known_p99_ms", "the same, p99, ms", 5.0, False),
 )
@@ -98,6 +99,12 @@ def quiet(measured):
     }
 
 
+def long_text(measured):
+    """What a longer text costs the gate."""
+    costs = {cell.size: at.get("eventual", {}).get("proxy_us") for cell, at in measured.items() if cell.workload == "long-text"}
+    return figures.ratio(costs[max(costs)], costs[min(costs)]) if len(costs) > 1 else None
+
+
 def own_writes(measured):
     """One connection reads what it has just written."""
     at = next((at for cell, at in measured.items() if cell.workload == "own-write"), {})
@@ -121,6 +128,7 @@ def result(measured, stream=None):
         "strong_extra_ms": highest(map(strong_extra, written)),
         **quiet(measured),
         "strong_cpu": highest(strong_ratio(at, "proxy_us") for at in heads),
+        "long_text_cpu": long_text(measured),
         **own_writes(measured),
         **{name: (stream or {}).get(name) for name in STREAM},
     }

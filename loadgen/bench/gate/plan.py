@@ -44,6 +44,8 @@ def cells(settings):
     for mode in settings.modes:
         if "result" in settings.workloads:
             found += [Cell("result", mode, connections, size) for size in settings.sizes for connections in settings.side_connections]
+    if "long-text" in settings.workloads:
+        found += [Cell("long-text", "text", connections, size) for size in settings.texts for connections in settings.side_connections]
     if "own-write" in settings.workloads:
         found.append(Cell("own-write", "text", 1))
     if settings.write_rate and "point-select" in settings.workloads:
@@ -59,13 +61,13 @@ def cells(settings):
 
 
 def contenders_of(cell, present):
-    """Who is measured there, of those that are present. What a level costs is the same whatever the size of the result, so results
-    go through the gate at one level; a write load says nothing about a proxy that promises nothing. Who writes must reach the master."""
+    """Who is measured there, of those that are present. What a level costs is the same whatever the size of a text or
+    result, so these go through the gate at one level; a write load says nothing about a proxy that promises nothing. Who writes must reach the master."""
     if cell.workload == "own-write":
         return [name for name in present if name in OWN_WRITE]
     if cell.quiet:
         return [name for name in present if name in QUIET]
-    left_out = {"strong"} if cell.workload == "result" else set(PEERS) if cell.writes else set()
+    left_out = {"strong"} if cell.size else set(PEERS) if cell.writes else set()
     return [name for name in present if name not in left_out | ONLY_OWN_WRITE]
 
 

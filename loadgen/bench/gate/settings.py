@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reader import Reader
 
 CONTENDERS = ("direct", "eventual", "session", "strong", "master", "proxysql", "proxysql-socket", "router")
-WORKLOADS = ("point-select", "read-only", "result", "own-write")
+WORKLOADS = ("point-select", "read-only", "result", "long-text", "own-write")
 MODES = ("text", "prepared")
 MOST_CONNECTIONS = 1900  # the servers' max_connections is 2000, and the bench itself needs some
 MOST_BYTES = 16 << 20
@@ -26,6 +26,7 @@ class Settings:
     connections: tuple
     side_connections: tuple
     sizes: tuple
+    texts: tuple
     write_rate: int
     write_connections: tuple
     quiet_connections: tuple
@@ -66,6 +67,7 @@ def read(environment):
         connections=reader.numbers("BENCH_CONNECTIONS", MOST_CONNECTIONS),
         side_connections=reader.numbers("BENCH_SIDE_CONNECTIONS", MOST_CONNECTIONS),
         sizes=reader.numbers("BENCH_SIZES", MOST_BYTES),
+        texts=reader.numbers("BENCH_TEXTS", MOST_BYTES),
         write_rate=reader.number("BENCH_WRITE_RATE", 0),
         write_connections=reader.numbers("BENCH_WRITE_CONNECTIONS", MOST_CONNECTIONS),
         quiet_connections=reader.numbers("BENCH_QUIET_CONNECTIONS", MOST_CONNECTIONS),

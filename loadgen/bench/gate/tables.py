@@ -43,7 +43,8 @@ def size(number):
 
 def title(cell):
     """What cells have in common that differ in connections alone."""
-    workload = WORKLOADS.get(cell.workload) or f"results of {size(cell.size)}"
+    sized = {"result": "results of", "long-text": "statements of"}
+    workload = WORKLOADS.get(cell.workload) or f"{sized[cell.workload]} {size(cell.size)}"
     tables = "" if not cell.writes else ", quiet tables, under writes" if cell.quiet else ", written tables, under writes"
     return f"{workload}, {cell.mode}{tables}"
 
