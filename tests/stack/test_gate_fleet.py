@@ -7,6 +7,7 @@ import urllib.request
 
 import pytest
 
+from support import compose as containers
 from support.gate import operate as gate
 
 
@@ -152,6 +153,16 @@ def test_from_another_host_changes_need_the_token(stack, method, path, body):
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(request, timeout=5)
         assert refused.value.code == 401 and "error" in json.loads(refused.value.read())
+    assert {s["state"] for s in stack.servers()} == {"up"}
+
+
+@pytest.mark.parametrize("token", ["", "Authorization: Bearer guess\\r\\n"])
+def test_on_the_gates_own_host_changes_need_the_token_too(stack, token):
+    """A satellite that is added gets users' logins: who merely runs something there may not add one."""
+    request = f"POST /servers HTTP/1.1\\r\\nHost: localhost\\r\\n{token}Content-Length: 28\\r\\nConnection: close\\r\\n\\r\\n"
+    body = '{"address":"elsewhere:3306"}'
+    script = f"exec 3<>/dev/tcp/127.0.0.1/8080; printf '{request}{body}' >&3; cat <&3"
+    assert containers.execute("gate", "bash", "-c", script).stdout.startswith("HTTP/1.1 401 ")
     assert {s["state"] for s in stack.servers()} == {"up"}
 
 

@@ -67,7 +67,11 @@ impl Session {
         }
     }
 
-    async fn give_master(&mut self, mut master: Box<Backend>, asked: bool) -> Option<Box<Backend>> {
+    pub(super) async fn give_master(
+        &mut self,
+        mut master: Box<Backend>,
+        asked: bool,
+    ) -> Option<Box<Backend>> {
         if master.unreported || self.state.open.charsets {
             master = self.settled_master(master).await?;
         }

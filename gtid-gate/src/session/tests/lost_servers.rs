@@ -2,10 +2,11 @@
 
 use super::streams::*;
 use crate::protocol::wire::payload_size;
+use crate::session::settle::INSERT_ID;
 use crate::sql::understand;
 use crate::test_support::{Lost, Step, column, expects, one_row, play, rest, total};
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncReadExt, DuplexStream, duplex};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
 const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 const OK_AND_MORE: &[u8] = &[0, 1, 0, 0x0a, 0, 0, 0];
@@ -307,4 +308,36 @@ async fn a_query_of_death_takes_two_satellites_at_most_and_never_the_master() {
     let three = "127.0.0.1:2,127.0.0.1:3,127.0.0.1:4";
     assert_eq!(query_of_death(three).await, (1105, 2, false));
     assert_eq!(query_of_death("127.0.0.1:2").await, (1105, 1, false));
+}
+
+/// `answer`: of the master, to the question for the session's last number, before its connection goes to another session.
+async fn last_insert_id_after(answer: Vec<u8>) -> u16 {
+    let shared = shared(&[]);
+    let question = [b"\x03".as_slice(), INSERT_ID.as_bytes()].concat();
+    let asked = [expects(0, &question), Step::Sends(answer)];
+    let (near, mut far) = duplex(PIPE);
+    let mut session = new_session(&shared, near);
+    let mut first = master(&shared, &mut session, PIPE);
+    let older = "SET last_insert_id = 7".to_owned();
+    session.state.keep_on_master("last_insert_id", older);
+    session.state.inserted = true;
+    let given = session.connections.master.take().unwrap();
+    let (kept, _) = tokio::join!(session.give_master(given, true), play(&asked, &mut first));
+    assert!(kept.is_none());
+    let mut second = master(&shared, &mut session, PIPE);
+    let running = tokio::spawn(session.run());
+    read_packet(&mut far).await;
+    let client = b"\x03SELECT LAST_INSERT_ID()";
+    far.write_all(&packet(0, client)).await.unwrap();
+    let lost = [expects(0, &question), Step::Sends(one_row(&["0"]))];
+    let (told, _) = tokio::join!(read_packet(&mut far), play(&lost, &mut second));
+    drop(far);
+    running.await.unwrap();
+    code(&told)
+}
+
+#[tokio::test]
+async fn a_last_insert_id_that_was_asked_for_in_vain_is_an_error_and_no_older_number() {
+    let refused = wire::err_packet(&SqlError::gate("no"));
+    assert_eq!(last_insert_id_after(packet(1, &refused)).await, 1105);
 }

@@ -246,6 +246,25 @@ class ApplyIT {
     }
 
     @Test
+    void aReaderThatHasLockedRowsDoesNotHoldUpTheirChange() throws Exception {
+        try (CdcProcess applier = applier(Map.of("APPLIER_DDL_READER_WAIT_MS", "1000"));
+                Connection idle = satellite.connect();
+                Connection other = satellite.connect()) {
+            awaitTransaction(4);
+            idle.setAutoCommit(false);
+            idle.createStatement().executeQuery("SELECT * FROM app.counter FOR SHARE").close();
+            other.setAutoCommit(false);
+            other.createStatement().executeQuery("SELECT * FROM app.journal FOR SHARE").close();
+            kafka.append(rows(5, COUNTER, insert(signed(70), signed(1))));
+            kafka.flush();
+            awaitTransaction(5);
+            assertFalse(idle.isValid(2));
+            assertTrue(other.isValid(2), "a reader of another table was ended");
+            assertTrue(applier.log().contains("event=reader-ended"));
+        }
+    }
+
+    @Test
     void unfinishedChunksOfAReplacedCaptureAreThrownAway() throws Exception {
         var half = rows(5, COUNTER, insert(signed(50), signed(1))).toBuilder().setLastChunk(false).build();
         kafka.append(half);
