@@ -49,6 +49,19 @@ func TestAReadThatAServerDiedOfMayFailWhileAServerIsKilled(t *testing.T) {
 	}
 }
 
+func TestViewsMayBeUnknownWhileTheStreamLeavesTransactionsOut(t *testing.T) {
+	faults := []Fault{{Kind: faultUntold, Target: "gate", Begun: 10 * ms, Ended: Never}}
+	good := Failure{Step: stepFirstRead, Kind: "mysql 1105", Text: "gtid-gate: " + viewsUnknown, Since: 5 * ms, At: 12 * ms}
+	if !Allowed(good, faults) || Allowed(good, nil) {
+		t.Error("then, and only then")
+	}
+	autocommit := good
+	autocommit.Text = "gtid-gate: no satellite was fresh enough"
+	if Allowed(autocommit, faults) {
+		t.Error("no other error")
+	}
+}
+
 func TestALostConnectionIsAllowedWhileTheGateIsKilled(t *testing.T) {
 	faults := []Fault{{Kind: faultKillGate, Target: "gate", Begun: 10 * ms, Ended: 20 * ms}}
 	good := Failure{Client: "reader-1", Step: stepRead, Kind: kindLost, Since: 9 * ms, At: 10 * ms}

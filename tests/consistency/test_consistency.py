@@ -220,7 +220,7 @@ def test_what_the_table_stream_does_not_tell_counts_as_having_written_everything
     stack.await_satellites()
     with Run(stack, binary, "untold", seed=seed, checks=500, duration="5s", limit="60s") as run:
         faults = Faults(stack, run, seed)
-        with faults.slowing():
+        with faults.told("untold", "gate"), faults.slowing():
             run.finish(deadline_s=90)
     show(capsys, run, f"seed {seed}: every fifth transaction untold")
     assert run.summary is not None, run.report
