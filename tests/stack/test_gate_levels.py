@@ -8,6 +8,7 @@ import pymysql
 import pytest
 
 from support import compose as containers
+from support.gate import reads_on_a_satellite
 from support.stack import USER
 
 READ = "SELECT v FROM levels WHERE id = 1"
@@ -282,6 +283,8 @@ def test_users_have_levels_of_their_own(stack, register):
     stack.make_user("reporting", db=USER)
     stack.recreate("gate", GATE_CONSISTENCY="session", GATE_USERS="reporting: consistency=eventual after_wait=error; other: wait_ms=1")
     try:
+        with contextlib.closing(stack.gate_connect(user="reporting", database=USER)) as connection, connection.cursor() as cursor:
+            stack.wait_for(lambda: reads_on_a_satellite(cursor, "SELECT v FROM levels"), 30, "the new gate to know the definitions")
         with Frozen(stack)() as frozen, contextlib.ExitStack() as opened:
 
             def session(user):
