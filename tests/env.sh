@@ -1,5 +1,5 @@
 # A test stack's own names, ports, secrets and sizes, apart from an operator's stack on the same machine. Sourced.
-# Comes in: TEST_STACK: main (default) and faults, which run side by side, or plain (tests/plain). Goes out: exported settings, which win over .env.
+# Comes in: TEST_STACK: main (default), faults, operators or plain (see lib/stacks.sh). Goes out: exported settings, which win over .env.
 # shellcheck shell=bash
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -13,12 +13,14 @@ if [[ ${TEST_STACK:-main} != main ]]; then
   TEST_STATE+=/$TEST_STACK
   test_port_offset=100
   if [[ $TEST_STACK == plain ]]; then test_port_offset=200; fi
+  if [[ $TEST_STACK == operators ]]; then test_port_offset=300; fi
 fi
 export SECRETS_DIR=$TEST_STATE/secrets
 export LAYOUT_FILE=$TEST_STATE/layout.yml LAYOUT_DIR=$TEST_STATE/layout
 export COMPOSE_FILE=$repository/docker-compose.yml:$LAYOUT_FILE:$repository/tests/compose.yml
 # What MySQL is told beside: see the files in there.
-export TEST_MYSQL_CONF=$repository/tests/mysql-conf.d/${TEST_STACK:-main}
+export TEST_MYSQL_CONF=$repository/tests/mysql-conf.d/main
+[[ ${TEST_STACK:-} != faults ]] || TEST_MYSQL_CONF=$repository/tests/mysql-conf.d/faults
 export BIND_ADDRESS=127.0.0.1
 export FRONT_PORT=$((${TEST_FRONT_PORT:-16033} + test_port_offset))
 export GATE_PORT=$((${TEST_GATE_PORT:-16034} + test_port_offset))

@@ -1,5 +1,5 @@
-# The test stacks: `main`, `faults` for tests that read all of the log and all tables time and again, which are small there, and `plain`, which
-# Compose alone brings up. Sourced by tests/run.
+# The test stacks: `main`, `faults` for tests that read all of the log and all tables time and again, which are small there, `operators` for
+# those that change the stack itself and mostly wait, and `plain`, which Compose alone brings up. Sourced by tests/run.
 # shellcheck shell=bash disable=SC2154
 
 # make_images: all of them, once. The gate without lto, which makes it quicker and takes minutes.
@@ -31,9 +31,17 @@ on_stack() {
   tail_lines=200 record "$name" junit "$status" "$log" "$(($(elapsed) - began))" "$test_state/reports/$name"
 }
 
-# What needs a stack, in two halves of about the same length. Each stack is compared with its master at its end.
-most_tests() { on_stack main -m 'not whole_log' "$@"; }
-tests_of_the_whole_log() { on_stack faults -m 'whole_log or final'; }
+# What needs a stack. Each is compared with its master at its end; those beside `main` are removed then.
+of_operators=(stack/test_adopt.py stack/test_rotate.py stack/test_scale.py)
+most_tests() { on_stack main -m 'not whole_log' "${of_operators[@]/#/--ignore=}" "$@"; }
+tests_of_the_whole_log() {
+  on_stack faults -m 'whole_log or final'
+  remove_stack faults
+}
+tests_of_operators() {
+  on_stack operators "${of_operators[@]}" stack/test_all_is_equal.py
+  remove_stack operators
+}
 
 # remove_stack NAME: also when only half of it came up.
 remove_stack() (
@@ -54,6 +62,6 @@ remove_stack() (
 remove_stacks() {
   docker info > /dev/null 2>&1 || return 0
   local name status=0
-  for name in plain faults main; do remove_stack "$name" || status=1; done
+  for name in plain operators faults main; do remove_stack "$name" || status=1; done
   return "$status"
 }

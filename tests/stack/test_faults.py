@@ -124,6 +124,7 @@ def test_a_read_only_transaction_moves_while_it_has_read_nothing(stack, table):
         started.execute("COMMIT")
         assert reads(started) == reads(outside) == ((5,),)
     stack.sql("master", "UPDATE app.items SET n = 9 WHERE id = 9")
+    stack.await_satellites(120)
     stack.await_satellites(90)
 
 
