@@ -129,15 +129,17 @@ as_applier() {
 # the satellite would stand still. Twice in a row, since its password may just be changing.
 watch_applier() {
   local first='' now status refused=0
-  while ((refused < 2)); do
-    sleep 10
-    kill -0 "$mysqld_pid" 2> /dev/null || return 0
+  while kill -0 "$mysqld_pid" 2> /dev/null; do
     now=$(as_applier 'SHOW GRANTS') && status=0 || status=$?
     : "${first:=$now}"
     if ((status == 1)) || { ((status == 0)) && [[ $now != "$first" ]]; }; then refused=$((refused + 1)); else refused=0; fi
+    if ((refused == 2)); then
+      log error "event=applier-shut-out next=end-mysqld"
+      kill -KILL "$mysqld_pid"
+      return
+    fi
+    sleep 10
   done
-  log error "event=applier-shut-out next=end-mysqld"
-  kill -KILL "$mysqld_pid"
 }
 
 # The threads of the applier's sessions, as the system numbers them.
