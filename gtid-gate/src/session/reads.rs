@@ -402,7 +402,10 @@ impl Session {
                 Err(Unread::Elsewhere(error))
             }
             Err(Failed::Relay(RelayError::Died(error))) if work.repeatable() => {
-                Err(Unread::Died(error))
+                match self.is_innocent(server, work, &error) {
+                    true => Err(Unread::Elsewhere(error)),
+                    false => Err(Unread::Died(error)),
+                }
             }
             Err(Failed::Relay(RelayError::Refused(code))) => {
                 self.shared.metrics.refused_as_write.inc();
@@ -420,6 +423,12 @@ impl Session {
                 self.satellite_failed(server, &backend, failed),
             )),
         }
+    }
+
+    /// A server that hangs may have been stopped by anything, and hardly by a query that it has answered before.
+    pub(super) fn is_innocent(&self, server: &Server, work: &Work, error: &BackendError) -> bool {
+        let known = server.times.known(self.query_digest(work), Instant::now());
+        matches!(error, BackendError::Timeout) && known.is_some()
     }
 
     /// A connection to the admitted incarnation, ready for the session, where `opening` has been said; and a turn there, and the proof that

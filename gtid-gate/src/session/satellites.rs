@@ -73,8 +73,9 @@ impl Session {
                 Failed::Relay(RelayError::NothingSent(_) | RelayError::Redefined { sent: false })
                 | Failed::Prepare(_),
             ) if self.can_move(id, work) => self.move_unread(id, work, None).await,
-            Err(Failed::Relay(RelayError::Died(_))) if self.can_move(id, work) => {
-                let dead = Some(backend.server.clone());
+            Err(Failed::Relay(RelayError::Died(error))) if self.can_move(id, work) => {
+                let innocent = self.is_innocent(&backend.server, work, &error);
+                let dead = (!innocent).then(|| backend.server.clone());
                 self.move_unread(id, work, dead).await
             }
             Err(Failed::Relay(RelayError::Redefined { .. })) => Err(self.redefined(backend)),
