@@ -288,10 +288,13 @@ KNOWN = [
         gate_says(rb"^gtid-gate: this statement was prepared while a schema was current"),
     ),
     Known(
-        "trackers after session_track_system_variables was set in a text that the gate can't read",
+        "trackers after session_track_system_variables was set in a text that the gate can't read, or among several statements",
         "MySQL does not report it then",
         "docs/connecting.md, What a session is told",
-        lambda seen: seen.asked(r"(?s)/\*!.*/\*.*session_track_system_variables") and only_trackers(seen, *ALL_KINDS),
+        lambda seen: (
+            seen.asked(r"(?s)(/\*!.*/\*|;).*session_track_system_variables|session_track_system_variables.*;")
+            and only_trackers(seen, *ALL_KINDS)
+        ),
     ),
     Known(
         "OK to SET of what must not be set in a transaction",
