@@ -44,7 +44,7 @@ def duel(reference, gate, sequence, modes=MODES):
 def first_difference(sequence, mode, expected, got):
     for place, ((command, one), (asked, other)) in enumerate(zip(expected, got)):
         differs = compare.difference(one, other) if command == asked else ("flow", command, (asked, other))
-        entry = differs and known.known(known.Seen(str(command), differs[0], one, other, expected[:place], sequence.account))
+        entry = differs and known.known(known.Seen(str(command), differs[0], one, other, expected[:place], sequence))
         if differs and not entry:
             return Difference(sequence, mode, place, command, *differs, (expected, got))
         if entry and (entry.ends or command != asked):
