@@ -110,6 +110,8 @@ class Writers:
                     number = cursor.lastrowid
                     connection.commit()
                     self.acknowledged.append(number)
+                    # No more than our master, which syncs each commit, can follow on a slow disk.
+                    self.ended.wait(0.01)
                 except pymysql.err.MySQLError as error:
                     self.errors.append(error)
                     return
@@ -241,8 +243,8 @@ def test_it_is_loaded_and_followed_while_it_is_written(stack, old, given, writer
         )
     old.sql("ALTER TABLE old_shop.history ADD more INT DEFAULT 7; CREATE DATABASE old_new; CREATE TABLE old_new.t (i INT PRIMARY KEY)")
     wait = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'old_new'"
-    stack.wait_for(lambda: stack.sql("master", wait)[0][0] == 1, 30, "what was made there")
-    stack.await_satellites()
+    stack.wait_for(lambda: stack.sql("master", wait)[0][0] == 1, 180, "what was made there")
+    stack.await_satellites(180)
     assert {satellite: stack.incarnation(satellite) for satellite in stack.satellites} == cloned, "once, and no more"
     refused = stack.client("master", "INSERT INTO old_shop.history (v) VALUES ('here')", check=False)
     assert "super-read-only" in refused.stderr
@@ -267,8 +269,8 @@ def test_views_programs_and_accounts_are_as_they_were(stack, old):
 
 def test_a_cutover_that_is_late_leaves_the_old_server_open(stack, old, given, writers):
     stack.sql("master", "STOP REPLICA SQL_THREAD FOR CHANNEL 'adopt'")
-    done = make("cutover", {**given, "TIMEOUT_S": "5"})
-    assert done.returncode and "within 5 s" in done.stderr, done.stderr
+    done = make("cutover", {**given, "TIMEOUT_S": "15"})
+    assert done.returncode and "within 15 s" in done.stderr, done.stderr
     assert old.value("@@super_read_only, @@read_only, @@event_scheduler") == "0\t0\tON"
     stack.sql("master", "START REPLICA SQL_THREAD FOR CHANNEL 'adopt'")
     assert "following" in make("adopt", {"STATUS": "1"}).stdout
