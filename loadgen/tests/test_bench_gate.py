@@ -255,7 +255,9 @@ class LastLine(unittest.TestCase):
         )
 
     def test_the_longest_text_is_compared_with_the_shortest(self):
-        texts = {plan.Cell("long-text", "text", 8, size): {"eventual": figures(9000.0, 0.8, cost)} for size, cost in ((2000, 60.0), (500, 50.0))}
+        texts = {
+            plan.Cell("long-text", "text", 8, size): {"eventual": figures(9000.0, 0.8, cost)} for size, cost in ((2000, 60.0), (500, 50.0))
+        }
         self.assertEqual(outcome.result(texts)["long_text_cpu"], 1.2)
         self.assertIsNone(outcome.result({HEAD: head()})["long_text_cpu"])
 
