@@ -296,7 +296,8 @@ def test_users_have_levels_of_their_own(stack, register):
             ask(app, "UPDATE levels SET v = v + 7")
             ask(reporting, "UPDATE levels SET v = v + 7")
             assert read(app) == frozen.new + 14
-            assert read(reporting) == frozen.old
+            # Now and then a busy machine proves too late what a satellite's answer rests on, and the master answers.
+            stack.wait_for(lambda: read(reporting) == frozen.old, 10, "a satellite to answer")
             assert read(reporting, "consistency=strong after_wait=master") == frozen.new + 14
     finally:
         stack.recreate("gate")

@@ -6,6 +6,7 @@ or `docker stop`, which switch the restart policy off: faults are injected on pr
 
 import os
 import pathlib
+import select
 import signal
 import subprocess
 
@@ -96,9 +97,17 @@ def stands_still(pid):
 
 
 def kill(service, name):
-    """kill -9; returns when the processes are gone."""
-    pids = signal_processes(service, name, signal.SIGKILL)
-    wait_for(lambda: not any(alive(pid) for pid in pids), 20, f"{name} of {service} to be gone")
+    """kill -9; returns when the processes are gone, with all of their threads: until then their sockets may be open."""
+    pids = processes(service, name)
+    assert pids, f"no process {name} in {service}"
+    ends = [os.pidfd_open(pid) for pid in pids]
+    try:
+        for end in ends:
+            signal.pidfd_send_signal(end, signal.SIGKILL)
+        wait_for(lambda: len(select.select(ends, [], [], 0)[0]) == len(ends), 20, f"{name} of {service} to be gone")
+    finally:
+        for end in ends:
+            os.close(end)
 
 
 def kill_first_process(service):
@@ -106,11 +115,3 @@ def kill_first_process(service):
     before = first_process(service)
     os.kill(before, signal.SIGKILL)
     wait_for(lambda: first_process(service) != before, 60, f"{service} to be restarted by its policy")
-
-
-def alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False

@@ -310,6 +310,41 @@ async fn a_query_of_death_takes_two_satellites_at_most_and_never_the_master() {
     assert_eq!(query_of_death("127.0.0.1:2").await, (1105, 1, false));
 }
 
+/// The code that a client is told of a read during which its satellite hangs, where the master answers; `known`: that satellite has answered
+/// this digest before.
+async fn query_of_a_hang(known: bool) -> u16 {
+    let shared = shared(&[("GATE_WAIT_MS", "0")]);
+    let server = shared.gate.servers.satellites()[0].clone();
+    let digest = understand("SELECT a FROM t").names.unwrap().digest;
+    if known {
+        server
+            .times
+            .add(digest, Duration::from_millis(1), 1, Instant::now());
+    }
+    let (near, mut hanging) = duplex(PIPE);
+    let mut at_master = None;
+    let mut running = run(&shared, PIPE, |session| {
+        satellite_over(&shared, session, near);
+        publish(&shared.gate.servers.master);
+        at_master = Some(master(&shared, session, PIPE));
+    });
+    running.answer().await;
+    running.send(&packet(0, READ)).await;
+    play(&[expects(0, READ)], &mut hanging).await.unwrap();
+    server.forget();
+    shared.registry.tell_of_loss();
+    let answer = [expects(0, READ), Step::Sends(one_row(&["the master's"]))];
+    let mut far = at_master.unwrap();
+    tokio::spawn(async move { play(&answer, &mut far).await });
+    code(&running.answer().await)
+}
+
+#[tokio::test]
+async fn a_hang_is_the_fault_of_a_statement_only_where_the_satellite_never_answered_it() {
+    assert_eq!(query_of_a_hang(true).await, 0);
+    assert_eq!(query_of_a_hang(false).await, 1105);
+}
+
 /// `answer`: of the master, to the question for the session's last number, before its connection goes to another session.
 async fn last_insert_id_after(answer: Vec<u8>) -> u16 {
     let shared = shared(&[]);
