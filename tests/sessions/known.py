@@ -12,7 +12,8 @@ from collections.abc import Callable
 import compare
 
 ALL_KINDS = ("variable", "schema", "state", "gtids", "characteristics", "transaction")
-LOOKS_BACK_UNSEEN = r"(?is)(/\*!|;).*(found_rows|\b(frv|rcv)\b)|(found_rows|\b(frv|rcv)\b).*;"
+LOOKS_BACK_UNSEEN = r"(?is)(/\*!|;).*(found_rows|\b(frv|rcv|rcfv)\b)|(found_rows|\b(frv|rcv|rcfv)\b).*;"
+DEPRECATE_EOF = 1 << 24
 
 
 @dataclasses.dataclass(frozen=True)
@@ -205,15 +206,34 @@ KNOWN = [
         ends=False,
     ),
     Known(
-        "TRX_STATE of clients that have set session_track_transaction_info",
-        "a server reports it against what it has reported before, of what the gate asks, too",
+        "TRX_STATE and TRX_CHARACTERISTICS of clients that have set session_track_transaction_info",
+        "a server reports them against what it has reported before, of what the gate asks, too",
         "docs/connecting.md, What a session is told",
         lambda seen: (
             seen.asked("session_track_transaction_info")
-            and only_trackers(seen, "transaction")
+            and only_trackers(seen, "transaction", "characteristics")
             and (not seen.lacks("transaction") or seen.asked("read.only"))
         ),
         ends=False,
+    ),
+    Known(
+        "affected rows of CALL",
+        "where a procedure has none, MySQL repeats ROW_COUNT() of the statement before, which may have run on another server",
+        "docs/connecting.md, What a session is told",
+        lambda seen: seen.field == "affected rows" and re.search(r"(?i)\bcall\b", seen.command) is not None,
+        ends=False,
+    ),
+    Known(
+        "SERVER_SESSION_STATE_CHANGED and its trackers in the answer to COM_PING, for clients without CLIENT_DEPRECATE_EOF",
+        "what a statement with rows has changed is reported later there, and the gate answers the ping itself",
+        "docs/connecting.md, What a session is told",
+        lambda seen: seen.command == "[ping]" and not seen.sequence.capabilities & DEPRECATE_EOF and only_trackers(seen, *ALL_KINDS),
+    ),
+    Known(
+        "what SET CHARACTER SET takes from character_set_database, where that was set by hand",
+        "MySQL sets it back when it reads a view or routine, which may have been on another server",
+        "docs/connecting.md, What a session is told",
+        lambda seen: "character set" in seen.command.lower() and seen.asked("(character_set|collation)_database"),
     ),
     Known(
         "rows that others commit while a READ ONLY transaction with READ COMMITTED is open",

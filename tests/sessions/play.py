@@ -249,11 +249,16 @@ class Player:
         self.note(command, [("alive", self.victim is not None and lives(self.victim, moment))])
 
 
+def uncut(message):
+    """An error of syntax quotes 80 characters, among them an id that is of another length on each side: of these, what stands before it."""
+    return re.sub(rb"(?s)(near '.*?" + re.escape(VICTIM) + rb").*' at", rb"\1...' at", message)
+
+
 def with_victim(part, number):
     """An answer that has a victim's id: each side gives its own."""
     alone = re.compile(rb"(?<!\d)" + number + rb"(?!\d)")
     if part[0] == "error":
-        return (*part[:3], alone.sub(VICTIM, part[3]))
+        return (*part[:3], uncut(alone.sub(VICTIM, part[3])))
     if part[0] == "result" and any(alone.search(value or b"") for row in part[3] if number in row for value in wire.row(row)):
         rows = (tuple(value and alone.sub(VICTIM, value) for value in wire.row(row)) for row in part[3])
         return (*part[:3], tuple(rows), part[4])

@@ -160,6 +160,26 @@ def test_who_may_kill_others_sessions_is_for_the_master(stack, session):
         wait_for(lambda v=victim: not alive(v), 10, "the session to be gone")
 
 
+@pytest.mark.parametrize("text", ["KILL {}", "SELECT 1; KILL {}", "KILL {} + 0"])
+def test_the_roles_that_a_session_has_now_decide(stack, session, text):
+    """Not those of its account's logins."""
+    stack.sql("master", "CREATE ROLE kills")
+    try:
+        for sql in ("GRANT CONNECTION_ADMIN, SYSTEM_USER ON *.* TO kills", f"GRANT kills TO {OTHER}", f"SET DEFAULT ROLE kills TO {OTHER}"):
+            stack.sql("master", sql)
+        victim, killer = session(), session(OTHER)
+        text = text.format(victim.thread_id())
+        with pytest.raises(pymysql.err.MySQLError) as refused:
+            run(killer, "SET ROLE NONE", text)
+        assert refused.value.args == (1095, f"You are not owner of thread {victim.thread_id()}")
+        assert run(victim, "SELECT 1") == [((1,),)]
+        stack.sql("master", f"SET DEFAULT ROLE NONE TO {OTHER}")
+        run(killer, "SET ROLE kills", text)
+        wait_for(lambda: not alive(victim), 10, "the session to be gone")
+    finally:
+        stack.sql("master", "DROP ROLE kills")
+
+
 def test_sessions_of_an_account_that_is_locked_can_be_killed(stack, session):
     victim = session(OTHER)
     stack.sql("master", f"ALTER USER {OTHER}@'%' ACCOUNT LOCK")

@@ -146,7 +146,6 @@ impl Session {
         }
     }
 
-    /// The flags in the answer are the server's.
     async fn ping(&mut self) -> Result<(), Fault> {
         self.settle_status().await?;
         self.state.diagnostics.pinged();

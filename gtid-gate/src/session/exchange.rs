@@ -211,8 +211,10 @@ impl Session {
         response.wanted = self.tracks().then(|| self.trackers.clone());
         response.shown = self.state.shown;
         response.owed = std::mem::take(&mut self.state.owed);
-        response.extra_status = self.state.extra_status();
+        // A satellite that is asked about the statement before knows nothing of a transaction on the master.
+        response.extra_status = self.state.transaction_status();
         if backend.server.role == Role::Master {
+            response.extra_status = self.state.extra_status();
             response.shown = self.state.shown_beside();
             response.autocommit_off = !self.state.autocommit;
             response.own_ids_from = FIRST_ID;

@@ -141,10 +141,15 @@ impl Session {
                 false => Fault::Fatal(SqlError::interrupted()),
             });
         }
-        if !self.owns(&target) {
-            self.may_kill(&target).await?;
-        }
-        self.stop_statement(&target).await;
+        let roles = match self.owns(&target) {
+            true => None,
+            false => {
+                let roles = self.roles().await?;
+                self.may_kill(&target, roles.as_deref()).await?;
+                roles
+            }
+        };
+        self.stop_statement(&target, roles.as_deref()).await;
         if !query_only {
             target.signals.raise(KILLED);
         }
@@ -158,11 +163,11 @@ impl Session {
     }
 
     /// A connection of each account: whether the one may kill the other is for the master.
-    async fn may_kill(&self, target: &Entry) -> Result<(), SqlError> {
+    async fn may_kill(&self, target: &Entry, roles: Option<&str>) -> Result<(), SqlError> {
         let asking = async {
             let victim = self.connection_like(target).await?;
             let judged = self
-                .ask_as_user(&format!("KILL {}", victim.thread_id))
+                .ask_as_user(&format!("KILL {}", victim.thread_id), roles)
                 .await;
             victim.quit().await;
             judged
@@ -200,10 +205,11 @@ impl Session {
     }
 
     /// Where the account may see the procedure's body.
-    async fn kill_of_routine(&self, failed: &FailedKill) -> Option<KillOfRoutine> {
+    async fn kill_of_routine(&mut self, failed: &FailedKill) -> Option<KillOfRoutine> {
         let FailedKill::Call { schema, name } = failed else {
             return None;
         };
+        let roles = self.roles().await.ok()?;
         let schema = schema.as_deref().or(self.state.database.as_deref())?;
         let question = format!(
             "SELECT ROUTINE_DEFINITION FROM information_schema.ROUTINES WHERE ROUTINE_TYPE = 'PROCEDURE' \
@@ -211,7 +217,7 @@ impl Session {
             literal(schema),
             literal(name)
         );
-        let asking = self.ask_as_user(&question);
+        let asking = self.ask_as_user(&question, roles.as_deref());
         let found = bounded(self.shared.config.server_timeout, asking).await;
         kill_of_routine(found.ok()?.text(0, 0)?)
     }
@@ -236,29 +242,26 @@ impl Session {
         }
     }
 
-    /// Not on the session's own connection, which knows what the client may ask of the statement before.
-    async fn ask_as_user(&self, sql: &str) -> Result<TextResult, BackendError> {
-        let shared = &self.shared;
-        let wish = self
-            .user
-            .wish_for_questions(&self.client, &shared.tls_to_servers);
-        let within = shared.config.connect_timeout;
-        let mut backend = Backend::connect(&shared.gate.servers.master, wish, within).await?;
+    async fn ask_as_user(
+        &self,
+        sql: &str,
+        roles: Option<&str>,
+    ) -> Result<TextResult, BackendError> {
+        let master = &self.shared.gate.servers.master;
+        let mut backend = self.connect_as_user(master, roles).await?;
         let answer = backend.query(sql).await;
         backend.quit().await;
         answer
     }
 
     /// Stops what runs there; the server checks again whether this account may.
-    async fn stop_statement(&self, target: &Entry) {
+    async fn stop_statement(&self, target: &Entry, roles: Option<&str>) {
         let Some((server, thread_id)) = target.running() else {
             target.interrupted.notify_waiters();
             return;
         };
-        let tls = &self.shared.tls_to_servers;
-        let wish = self.user.wish_for_questions(&self.client, tls);
         let within = self.shared.config.connect_timeout;
-        if let Ok(mut backend) = Backend::connect(&server, wish, within).await {
+        if let Ok(mut backend) = self.connect_as_user(&server, roles).await {
             if let Some(_leave) = target.still_running(&server, thread_id).await {
                 let stop = format!("KILL QUERY {thread_id}");
                 let stopping = backend.query(&stop);

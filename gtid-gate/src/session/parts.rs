@@ -123,6 +123,8 @@ impl Session {
 
     /// An answer that changes nothing of what the client may ask about the statement before.
     pub(super) async fn say_alive(&mut self) -> Result<(), Fault> {
+        // The flags in the answer are the server's.
+        self.settle_status().await?;
         self.answer_ok(Own {
             warnings: self.state.warnings,
             ..Own::default()

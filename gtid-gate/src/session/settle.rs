@@ -216,7 +216,7 @@ impl Session {
     }
 
     /// A question of the gate's own on the session's connection to the master.
-    async fn ask_master(&mut self, sql: &str) -> Result<TextResult, Fault> {
+    pub(super) async fn ask_master(&mut self, sql: &str) -> Result<TextResult, Fault> {
         let Some(mut master) = self.connections.master.take() else {
             return Err(Fault::Fatal(SqlError::gate(
                 "lost the connection to the master",

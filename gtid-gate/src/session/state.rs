@@ -233,11 +233,16 @@ impl State {
         } else {
             0
         };
+        autocommit | self.flags & STATUS_NO_BACKSLASH_ESCAPES | self.transaction_status()
+    }
+
+    /// Of it, what tells of the transaction.
+    pub fn transaction_status(&self) -> u16 {
         let on_master = match self.tx {
             Tx::OnMaster => self.flags & STATUS_IN_TRANS_READONLY | STATUS_IN_TRANS,
             _ => 0,
         };
-        autocommit | self.flags & STATUS_NO_BACKSLASH_ESCAPES | on_master | self.extra_status()
+        on_master | self.extra_status()
     }
 
     /// What the master does not know of such a transaction.
