@@ -268,6 +268,32 @@ KNOWN = [
         lambda seen: seen.field == "columns" and seen.command.startswith("[execute]") and seen.asked("temporary table|mkt"),
     ),
     Known(
+        "columns and rows of a prepared statement whose parameters have other types than at its first execution",
+        "MySQL keeps what it derived then; another server derives it anew",
+        "docs/connecting.md, What a session is told",
+        lambda seen: (
+            seen.field in ("columns", "rows")
+            and seen.command.startswith("[execute]")
+            and seen.asked(r"\[prepare\].*\?")
+            and any(str(command).startswith("[execute]") and str(command) != seen.command for command, _ in seen.before)
+        ),
+    ),
+    Known(
+        "DATABASE() in a statement that was prepared while there was no current schema",
+        "a connection can't leave its schema; the server that runs it may be another one by then",
+        "docs/connecting.md, What a session is told",
+        lambda seen: (
+            seen.field == "rows" and seen.command.startswith("[execute]") and seen.asked(r"(?i)\[prepare\].*(database|schema)\(\)")
+        ),
+    ),
+    Known(
+        "the case of a variable's name in its tracker",
+        "MySQL repeats the client's own spelling in session_track_system_variables, satellites the server's",
+        "docs/connecting.md, What a session is told",
+        lambda seen: seen.asked("session_track_system_variables") and str(seen.expected).lower() == str(seen.got).lower(),
+        ends=False,
+    ),
+    Known(
         "the collation of a column of a prepared statement, after SET collation_connection",
         "another server has yet to prepare it, with a SET of its character sets",
         "docs/connecting.md, What a session is told",
