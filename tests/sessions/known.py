@@ -272,7 +272,7 @@ KNOWN = [
         "MySQL keeps what it derived then; another server derives it anew",
         "docs/connecting.md, What a session is told",
         lambda seen: (
-            seen.field in ("columns", "rows")
+            seen.field == "columns"
             and seen.command.startswith("[execute]")
             and seen.asked(r"\[prepare\].*\?")
             and any(str(command).startswith("[execute]") and str(command) != seen.command for command, _ in seen.before)
@@ -283,7 +283,10 @@ KNOWN = [
         "a connection can't leave its schema; the server that runs it may be another one by then",
         "docs/connecting.md, What a session is told",
         lambda seen: (
-            seen.field == "rows" and seen.command.startswith("[execute]") and seen.asked(r"(?i)\[prepare\].*(database|schema)\(\)")
+            seen.field == "rows"
+            and seen.sequence.database is None
+            and seen.command.startswith("[execute]")
+            and seen.asked(r"(?i)\[prepare\].*(database|schema)\(\)")
         ),
     ),
     Known(
