@@ -12,10 +12,12 @@ from collections.abc import Callable
 import compare
 
 ALL_KINDS = ("variable", "schema", "state", "gtids", "characteristics", "transaction")
-LOOKS_BACK = r"(found_rows|(warning|error)_count|\b(frv|rcv|rcfv)\b)"
-LOOKS_BACK_UNSEEN = rf"(?is)(/\*!|;).*{LOOKS_BACK}|{LOOKS_BACK}.*;"
+LOOKS_BACK = r"(found_rows|\b(frv|rcv|rcfv)\b)"
+COUNTS = "(warning|error)_count"
+LOOKS_BACK_UNSEEN = rf"(?is)(/\*!|;).*{LOOKS_BACK}|{LOOKS_BACK}.*;|;.*{COUNTS}|{COUNTS}.*;"
 DEPRECATE_EOF = 1 << 24
-CHANGES_WITH_ROWS = r"(?is)\b(select|show|table|with|call|execute|analyze)\b.*(set_var|\(\)|v\b)"
+# Hints, functions, and views over these, that change what is tracked.
+CHANGES_WITH_ROWS = r"set_var|\b(mk|mkt|setp|settz|setmode|setcs|setts|setv|mkv|mktv)\b"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,7 +145,7 @@ KNOWN = [
         lambda seen: (
             warnings_of(r"(?is)(?=.*/\*.*/\*)(?=.*\b(set|begin|start|commit|rollback|savepoint|kill)\b)")(seen)
             or seen.field == "rows"
-            and ("Nested comment" in str(seen.expected) or re.search("(?i)warning_count|@n", seen.command))
+            and ("Nested comment" in str(seen.expected) or re.search("(?i)warning_count|@n, @r", seen.command))
             and seen.asked_lately(r"(?s)/\*.*/\*")
         ),
         ends=False,
@@ -222,7 +224,9 @@ KNOWN = [
         "affected rows of CALL",
         "where a procedure has none, MySQL repeats ROW_COUNT() of the statement before, which may have run on another server",
         "docs/connecting.md, What a session is told",
-        lambda seen: seen.field == "affected rows" and re.search(r"(?i)\bcall\b", seen.command) is not None,
+        lambda seen: (
+            seen.field == "affected rows" and re.search(r"(?i)\bcall\b.*\b(pset|ptz|pout|pac|prole|pprep)\b", seen.command) is not None
+        ),
         ends=False,
     ),
     Known(
@@ -235,7 +239,11 @@ KNOWN = [
         "what SET CHARACTER SET takes from character_set_database, where that was set by hand",
         "MySQL sets it back when it reads a view or routine, which may have been on another server",
         "docs/connecting.md, What a session is told",
-        lambda seen: "character set" in seen.command.lower() and seen.asked("(character_set|collation)_database"),
+        lambda seen: (
+            "character set" in seen.command.lower()
+            and only_trackers(seen, *ALL_KINDS)
+            and seen.asked(r"set.*(character_set|collation)_database\s*:?=")
+        ),
     ),
     Known(
         "rows that others commit while a READ ONLY transaction with READ COMMITTED is open",
