@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Variables given on the command line reach the scripts through the environment.
 export
 
-.PHONY: help demo up stop down status doctor sql logs plan scale resize layout images engine user rotate import precheck adopt cutover compare verify test check format test-gate test-cdc test-stack test-plain test-proxysql test-loadgen chaos soak deny fuzz fuzz-sessions prepare-tpcw bench-replication bench-gate bench-tpcw bench-changes clean
+.PHONY: help demo up stop down status doctor sql logs plan scale resize layout images engine user rotate import precheck adopt cutover compare verify test test-nightly check format test-gate test-cdc test-stack test-plain test-proxysql test-loadgen chaos soak deny fuzz fuzz-sessions prepare-tpcw bench-replication bench-gate bench-tpcw bench-changes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -75,8 +75,11 @@ compare: ## compare every table of every satellite with the master, row by row
 verify: ## prove on the running stack: every GTID once and in order, satellites its prefixes and identical
 	@mysql-satellite/verify
 
-test: ## run every test: unit, property, integration; prints one closing line
+test: ## run the tests: unit, property, integration, all but what takes long; prints one closing line
 	@tests/run
+
+test-nightly: ## run every test, also what make test leaves out for its time
+	@tests/run nightly
 
 check: ## run style, unit and property tests of all languages: no Docker, a few minutes
 	@tests/run check

@@ -42,7 +42,16 @@ REPLICATION = {
 }
 # mysql-master/accounts.sh grants them. The latter are locked: satellites have accounts of these names.
 PRIVILEGES = {
-    "multimed_capture@%": {"SELECT", "SHOW DATABASES", "SHOW VIEW", "REPLICATION SLAVE", "REPLICATION CLIENT", "SYSTEM_USER"},
+    "multimed_capture@%": {
+        "CONNECTION_ADMIN",
+        "SELECT",
+        "SHOW DATABASES",
+        "SHOW VIEW",
+        "REPLICATION SLAVE",
+        "REPLICATION CLIENT",
+        "SESSION_VARIABLES_ADMIN",
+        "SYSTEM_USER",
+    },  # fmt: skip
     "multimed_clone@%": {"BACKUP_ADMIN", "SYSTEM_USER"},
     "multimed_gate@%": {"PROCESS", "SYSTEM_USER"},
     "multimed_monitor@%": {"REPLICATION CLIENT", "SYSTEM_USER"},
@@ -59,7 +68,19 @@ OLD_PASSWORD_DAYS = 365
 CERTIFICATE_DAYS = 30
 VERIFY_DAYS = 30
 DAY = 86_400
-MIB = 1 << 20
+KIB, MIB = 1 << 10, 1 << 20
+# As mysql-master/lib.sh counts: mysqld without sessions, the kernel's part of its container; of each session beside its stack, the same two.
+BASE, KERNEL = 464 * MIB, 32 * MIB
+SESSION, SESSION_KERNEL = 208 * KIB, 40 * KIB
+# What the worst case is made of, of one server.
+BOUNDS = (
+    "innodb_buffer_pool_size",
+    "max_connections",
+    "thread_stack",
+    "temptable_max_ram",
+    "global_connection_memory_limit",
+    "global_connection_memory_tracking",
+)
 
 
 @dataclass(frozen=True)
@@ -415,7 +436,8 @@ def binlog_retention(variables, lag_ms):
 
 
 PURGED = (
-    "What is purged before capture has read it makes satellites clone again: a larger binlog_expire_logs_seconds in mysql-master/conf.d"
+    "What is purged before capture has read it makes satellites clone again: a larger binlog_expire_logs_seconds in mysql-master/conf.d, "
+    "and BINLOG_RETENTION_SIZE"
 )
 
 
@@ -444,7 +466,7 @@ def log(facts):
         yield wrong(
             "log retention",
             said,
-            "What the log drops before it is applied makes the satellite clone again: mend its lag, or LOG_RETENTION_HOURS",
+            "What the log drops before it is applied makes the satellite clone again: mend its lag, or LOG_RETENTION_HOURS and LOG_RETENTION_SIZE",
         )
     else:
         yield ok("log retention", said)
@@ -540,6 +562,57 @@ def room(name, found, master):
             yield warning(f"{name} memory", said, f"At the limit the kernel ends its mysqld: {mend}")
         else:
             yield ok(f"{name} memory", said)
+
+
+# --- memory ------------------------------------------------------------------------------------------------------------
+
+
+def memory(facts):
+    for name, found in sorted((facts.get("bounds") or {}).items(), key=lambda each: natural(each[0])):
+        if found:
+            yield bounds(f"{name} worst case", name, found)
+
+
+def bounds(title, name, found):
+    """found: BOUNDS, limit (of the container, without its tmpfs; 0: none), tmpfs, and heap (what mysqld may ask of malloc; None: anything)."""
+    limit, pool, sessions = found["limit"], found["innodb_buffer_pool_size"], found["max_connections"]
+    if not limit:
+        return warning(
+            title, "its container has no limit of memory", "What its sessions take, others lack: memory in multimed.yml, then make up"
+        )
+    beside = pool + pool // 16 + found["temptable_max_ram"] + KERNEL + sessions * (found["thread_stack"] + SESSION_KERNEL)
+    heap = BASE + sessions * SESSION + found["global_connection_memory_limit"]
+    asked = found["temptable_max_ram"] + found["global_connection_memory_limit"]
+    said = f"{(beside + heap) // MIB} of {limit // MIB} MiB: {sessions} sessions, of which those that ask take {asked // MIB} MiB"
+    if not found["global_connection_memory_tracking"]:
+        return wrong(title, UNBOUNDED, f"Take global_connection_memory_tracking out of conf.d, then docker compose restart {name}")
+    if found["heap"] and beside + heap > limit:
+        return too_much(title, said, name, found, beside + heap)
+    if not found["heap"] or beside + found["heap"] > limit:
+        return wrong(title, UNBOUNDED, f"Its memory or its image was another one when it started: docker compose restart {name}")
+    if found["heap"] < heap:
+        return warning(
+            title,
+            f"{said}; when it started they were to take less, and MySQL refuses them more",
+            f"When a restart suits: docker compose restart {name}",
+        )
+    return ok(title, said)
+
+
+UNBOUNDED = "nothing bounds what its sessions take: any account can have its mysqld killed"
+
+
+def too_much(title, said, name, found, worst):
+    limit, pool, sessions = found["limit"], found["innodb_buffer_pool_size"], found["max_connections"]
+    each = found["thread_stack"] + SESSION + SESSION_KERNEL
+    fits = max(0, (limit - worst + sessions * each) // each)
+    memory = -(-(worst + found["tmpfs"]) // (128 * MIB)) * 128
+    return warning(
+        title,
+        said,
+        f"If all ask at once, it refuses them, or is killed: make resize SERVER={name} MEMORY={memory}m BUFFER_POOL={pool // MIB}m, "
+        f"or in its conf.d smaller ones{f' (max_connections = {fits})' if fits else ''} of: {', '.join(BOUNDS[1:5])}",
+    )
 
 
 # --- gate -------------------------------------------------------------------------------------------------------------
@@ -665,7 +738,14 @@ ONE_FACT = {
 }
 ALWAYS = {"host": (*ONE_FACT, clock), "engine": (engine,), "layout": (layout,)}
 WITH_ENGINE = {"containers": (containers, images, taken_ports)}
-WITH_STACK = {"master": (master,), "log": (log,), "satellites": (satellites,), "gate": (gate, verify, passwords), "network": (network,)}
+WITH_STACK = {
+    "master": (master,),
+    "log": (log,),
+    "satellites": (satellites,),
+    "memory": (memory,),
+    "gate": (gate, verify, passwords),
+    "network": (network,),
+}
 
 
 def findings(facts):

@@ -69,6 +69,12 @@ ROOM = """
     cat memory.stat memory/memory.stat 2> /dev/null | sed -nE 's/^(total_)?inactive_file ([0-9]+)$/\\2/p' | tail -n 1
 """
 
+# Of a server: the name and value of each of checks.BOUNDS; what mysqld may ask of malloc (bound_memory in mysql-master/lib.sh).
+LIMITS = f"""
+    {MYSQL} -e "SHOW GLOBAL VARIABLES WHERE Variable_name IN ({", ".join(f"'{name}'" for name in checks.BOUNDS)})" || exit
+    sed 's/.* /heap /' /run/multimed/bounded 2> /dev/null || true
+"""
+
 
 def run(*command, seconds=ASK_S, input=None):
     """(status, output, errors); all that it has started ends with it. A status of None: it did not answer in time, or is not there."""
@@ -287,6 +293,23 @@ def parsed_room(out):
     }
 
 
+def bounds(name):
+    out, found = within(name, LIMITS), room(name)
+    return out and found and parsed_bounds(out, found)
+
+
+def parsed_bounds(out, room):
+    found = dict(line.split() for line in out.splitlines())
+    tmpfs, limit = (room["tmpfs"] or (0, 0))[0], (room["memory"] or (0, 0))[0]
+    told = {
+        "limit": limit and limit - tmpfs,
+        "tmpfs": tmpfs,
+        "heap": int(found["heap"]) if "heap" in found else None,
+        "global_connection_memory_tracking": found["global_connection_memory_tracking"] == "ON",
+    }
+    return {name: int(found[name]) for name in checks.BOUNDS if name not in told} | told
+
+
 def life(name):
     """Since when a satellite serves, or why it can't (mysql-satellite/attempts.sh)."""
     return dict(line.split("=", 1) for line in (within(name, "cat /run/multimed/life") or "").splitlines())
@@ -421,6 +444,8 @@ def asked(names):
         "certificate": certificate,
     }
     for service, name in names.items():
+        if service == "master" or service.startswith("satellite-"):
+            questions["bounds", service] = lambda name=name: bounds(name)
         if service.startswith("satellite-"):
             questions["rooms", service] = lambda name=name: room(name)
             questions["lives", service] = lambda name=name: life(name)

@@ -19,6 +19,8 @@ RESIZED = "/var/lib/multimed/buffer_pool"
 # A buffer pool grows and shrinks by so much at a time: InnoDB lets nobody read while it adds memory.
 STEP = 512 << 20
 STEP_PAUSE_S = 0.5
+# When the limit of private memory becomes smaller, so much is left to a mysqld that has more already.
+LEAST_LEFT = 64 << 20
 CLIENT = "mysql --defaults-file=/run/multimed/client.cnf --batch --skip-column-names"
 
 
@@ -56,7 +58,7 @@ def without(service, config):
     """The configuration without its sizes."""
     if not of(service, config):
         return config
-    left = {name: value for name, value in config.items() if name != "mem_limit"}
+    left = {name: value for name, value in config.items() if name not in ("mem_limit", "memswap_limit")}
     left["environment"] = {name: value for name, value in config["environment"].items() if name != pool_of(service)}
     left["tmpfs"] = [re.sub(rf"^({DATA}:.*?)size=[^,]*", r"\1", each) for each in config.get("tmpfs") or []]
     return left
@@ -112,10 +114,45 @@ def resize(service, container, want):
             # With the swap in it as Docker has it by default: as much again.
             swap = want.config.get("memswap_limit") or 2 * size
             output("docker", "update", "--memory", str(size), "--memory-swap", str(swap), container.id)
+            bound(container.id)
         elif part == "tmpfs":
             set_tmpfs(container.id, size)
         else:
             set_pool(container.id, size, service)
+    bound(container.id)
+
+
+def bound(container):
+    """What sessions may take, by the sizes of now; what conf.d says stays. An image that is older than the bounds has none."""
+    pool = sql(container, "SELECT @@innodb_buffer_pool_size")
+    asked = f". /usr/local/lib/multimed/lib.sh && memory_bounds {pool} {DATA} && echo heap=$(heap_limit {pool} {DATA}) data=$(data_limit {pool} {DATA})"
+    answer = subprocess.run(("docker", "exec", container, "bash", "-c", asked), capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        return
+    bounds = dict(re.findall(r"(\w+)=(\d+)", answer.stdout))
+    heap, data = bounds.pop("heap"), bounds.pop("data")
+    if set_data_limit(container, data):
+        output("docker", "exec", container, "sh", "-c", f"echo system {heap} > /run/multimed/bounded")
+    names = ", ".join(f"'{name}'" for name in bounds)
+    ours = sql(
+        container,
+        f"SELECT VARIABLE_NAME FROM performance_schema.variables_info WHERE VARIABLE_NAME IN ({names}) "
+        "AND (VARIABLE_SOURCE = 'DYNAMIC' OR VARIABLE_PATH = '/run/multimed/my.cnf')",
+    )
+    for name in ours.split():
+        sql(container, f"SET GLOBAL {name} = {bounds[name]}")
+
+
+def set_data_limit(container, size):
+    """Where the system bounds mysqld: its own user may. Never below what it has: then its next request, however small, would fail."""
+    script = f"""
+        for each in /proc/[0-9]*; do
+          [[ $(cat $each/comm 2> /dev/null) == mysqld ]] || continue
+          [[ $(prlimit --pid ${{each##*/}} --data --noheadings --output=SOFT) != *unlimited* ]] || continue
+          least=$((($(sed -nE 's/^VmData:\\s*([0-9]+) kB/\\1/p' $each/status) << 10) + {LEAST_LEFT}))
+          prlimit --pid ${{each##*/}} --data=$((least > {size} ? least : {size})): && echo bounded
+        done"""
+    return output("docker", "exec", "--user", "mysql", container, "bash", "-ec", script) != ""
 
 
 def set_tmpfs(container, size):

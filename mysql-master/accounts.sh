@@ -6,9 +6,11 @@
 
 # Who logs in at the master: the privileges, and the secret file NAME_password. Satellites get these by clone or by the log.
 declare -A stack_privileges=(
-  [capture]='SELECT, SHOW DATABASES, SHOW VIEW, REPLICATION SLAVE, REPLICATION CLIENT'
+  # SESSION_VARIABLES_ADMIN: for gtid_next, under which it commits the marks of a history, and checks. CONNECTION_ADMIN: an event may be larger
+  # than what a session may take (connection_memory_limit).
+  [capture]='CONNECTION_ADMIN, SELECT, SHOW DATABASES, SHOW VIEW, REPLICATION SLAVE, REPLICATION CLIENT, SESSION_VARIABLES_ADMIN'
   [clone]='BACKUP_ADMIN'
-  # PROCESS: whether a session has temporary tables
+  # PROCESS: whether a session has temporary tables. Not CONNECTION_ADMIN: it would reach satellites that are not open yet (offline_mode).
   [gate]='PROCESS'
   [monitor]='REPLICATION CLIENT'
 )
@@ -38,13 +40,15 @@ accounts_sql() {
   done
 }
 
-# accounts_whole: the question whether all are there and protected.
+# accounts_whole: the question whether all are there and protected, and have what was granted last.
 accounts_whole() {
   local name each wanted=''
   for name in "${!stack_privileges[@]}"; do wanted+="OR (u.user, u.host) = ('multimed_$name', '%') "; done
   for each in "${satellite_accounts[@]}"; do wanted+="OR (u.user, u.host) = (${each/@/, }) AND account_locked = 'Y' "; done
-  printf "SELECT COUNT(*) = %d FROM mysql.user u JOIN mysql.global_grants g USING (user, host) WHERE priv = 'SYSTEM_USER' AND (%s);\n" \
-    $((${#stack_privileges[@]} + ${#satellite_accounts[@]})) "${wanted#OR }"
+  printf "SELECT COUNT(*) = %d FROM mysql.user u JOIN mysql.global_grants g USING (user, host)
+    WHERE (user, priv) IN (('multimed_capture', 'SESSION_VARIABLES_ADMIN'), ('multimed_capture', 'CONNECTION_ADMIN'))
+      OR priv = 'SYSTEM_USER' AND (%s);\n" \
+    $((${#stack_privileges[@]} + ${#satellite_accounts[@]} + 2)) "${wanted#OR }"
 }
 
 # make_accounts: what lacks of them, on a master that runs.

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Starts the master. On an empty data directory it creates the system tables and the accounts of the stack first.
-# Comes in: secret files in /run/secrets, MASTER_BUFFER_POOL, MASTER_SOCKET (where the Unix socket is to be). Goes out: mysqld in the foreground, as process 1.
+# Comes in: secret files in /run/secrets, MASTER_BUFFER_POOL, MASTER_SOCKET (where the Unix socket is to be),
+# BINLOG_RETENTION_SIZE. Goes out: mysqld in the foreground, as process 1.
 # Must never touch data that it did not create itself, nor show a secret.
 # shellcheck disable=SC1091,SC2034,SC2154
 set -euo pipefail
 COMPONENT=master
 . /usr/local/lib/multimed/lib.sh
 . /usr/local/lib/multimed/accounts.sh
+. /usr/local/lib/multimed/binlogs.sh
 
 datadir=/var/lib/mysql
 # Present while the data directory is being created: what lies beside it then is half-made and holds no data.
@@ -19,7 +21,8 @@ check_settings() {
   need_secret root_password "$secrets/root_password"
   read_passwords
   bytes_of "${MASTER_BUFFER_POOL:=512m}" > /dev/null || mistake "MASTER_BUFFER_POOL=$MASTER_BUFFER_POOL is not a size like 512m"
-  [[ -d $(dirname "$socket") || -z ${MASTER_SOCKET:-} ]] || mistake "MASTER_SOCKET=$MASTER_SOCKET: its directory is not there"
+  bytes_of "${BINLOG_RETENTION_SIZE:=10g}" > /dev/null || mistake "BINLOG_RETENTION_SIZE=$BINLOG_RETENTION_SIZE is not a size like 10g"
+  [[ -d ${socket%/*/*}/ || -z ${MASTER_SOCKET:-} ]] || mistake "MASTER_SOCKET=$MASTER_SOCKET: the directory of its directory is not there"
   stop_on_mistakes
 }
 
@@ -50,9 +53,10 @@ keep_accounts() {
 }
 
 main() {
-  local pool
+  local pool bound
   check_settings
   pool=$(pool_now "$(bytes_of "$MASTER_BUFFER_POOL")")
+  [[ -z ${MASTER_SOCKET:-} ]] || own_socket "$socket" "$(id -u mysql)"
   own "$datadir" /run/mysqld
   mkdir -p /run/multimed && chmod 0700 /run/multimed
   sized_settings "$pool" "$datadir" > "$defaults"
@@ -61,11 +65,15 @@ main() {
   client_file /run/multimed/client.cnf root "$root_password" "$socket"
   # A volume outlives the process that the lock file names.
   rm -f "$socket" "$socket.lock"
+  bound_memory "$pool" "$datadir"
+  (umask 022 && controlled_sql > /run/mysqld/controlled.sql)
   log info "event=start version=\"$(mysqld --version | sed 's/.*Ver //')\""
-  if [[ -n ${MASTER_SOCKET:-} ]]; then tell_facts "${socket%.sock}.facts" "$datadir" & fi
+  if [[ -n ${MASTER_SOCKET:-} ]]; then tell_facts "${socket%/*}.facts" "$datadir" & fi
   keep_accounts &
+  bound=$(bytes_of "$BINLOG_RETENTION_SIZE")
+  ((bound == 0)) || bound_binlogs "$bound" &
   exec mysqld --defaults-file="$defaults" --report-host="$(nonce)" --socket="$socket" \
-    --innodb-buffer-pool-size="$pool" "$@"
+    --init-file=/run/mysqld/controlled.sql --innodb-buffer-pool-size="$pool" "$@"
 }
 
 main "$@"

@@ -68,8 +68,17 @@ client_file() {
 # pool_now BYTES: the buffer pool that this server has got while it ran (bin/sizes.py), else that which it was made with.
 pool_now() { cat /var/lib/multimed/buffer_pool 2> /dev/null || printf '%s' "$1"; }
 
-# What a mysqld needs beside its buffer pool and its data (9.7 with the performance schema: 300 to 400 MiB measured).
+# What a mysqld needs at least beside its buffer pool and its data.
+# shellcheck disable=SC2034
 overhead=$((400 << 20))
+# Of 9.7, measured: a mysqld without sessions, beside a sixteenth of the buffer pool that manages it; the kernel's part of a container.
+mysqld_base=$((464 << 20))
+kernel_base=$((32 << 20))
+# A session that has asked for nothing yet: its stack, which a deep statement fills (MySQL's default up to 8.0.26); its place in the
+# performance schema and its buffers; the kernel's part of it.
+thread_stack=$((280 << 10))
+session_base=$((208 << 10))
+session_kernel=$((40 << 10))
 
 # memory_limit: of this container, in bytes, or max.
 memory_limit() {
@@ -85,7 +94,7 @@ between() { printf '%d' $(($2 < $1 ? $1 : $2 > $3 ? $3 : $2)); }
 # sized_settings POOL DATADIR: as an option file, what MySQL otherwise takes from the whole machine, by MySQL's own rules, but from this
 # server's own cores and memory. 9.7 sees its cores, and no container's memory; 8.4 counts the machine's cores.
 sized_settings() {
-  local cores pool=$1 hint limit spare
+  local cores pool=$1 hint
   cores=$(nproc)
   hint=$((pool >> 28 < cores / 4 ? pool >> 28 : cores / 4))
   echo '[mysqld]'
@@ -93,12 +102,78 @@ sized_settings() {
   printf 'innodb_parallel_read_threads=%d\n' "$(between 4 $((cores / 8)) 256)"
   printf 'innodb_purge_threads=%d\n' $((cores > 16 ? 4 : 1))
   printf 'innodb_buffer_pool_instances=%d\n' "$((pool > 1 << 30 ? $(between 1 "$hint" 64) : 1))"
-  limit=$(memory_limit)
-  [[ $limit == max ]] || ((limit > 1 << 50)) || {
-    spare=$((limit - pool - $(tmpfs_size "$2") - overhead))
-    # Beyond that temporary tables go to the temporary tablespace, instead of taking memory that the container does not have.
-    printf 'temptable_max_ram=%d\n' "$(between $((64 << 20)) $((spare / 2)) $((4 << 30)))"
-  }
+  printf 'thread_stack=%d\n' "$thread_stack"
+  memory_bounds "$pool" "$2"
+}
+
+# limited: whether this container has a limit of memory.
+limited() { [[ $(memory_limit) != max ]] && (($(memory_limit) <= 1 << 50)); }
+
+# memory_bounds POOL DATADIR: the settings that keep all that sessions may take within the container's memory, if that has a limit.
+# Of what pool, data and mysqld itself leave, a third at most is for idle sessions. Of the rest an eighth is for temporary tables, five for what
+# sessions ask for; a quarter is left, since MySQL ends a session only after it has got what was too much (heap_limit).
+memory_bounds() {
+  local pool=$1 each=$((thread_stack + session_base + session_kernel)) spare sessions rest
+  if ! limited; then
+    echo max_connections=2000
+    return
+  fi
+  spare=$(($(memory_limit) - pool - pool / 16 - $(tmpfs_size "$2") - mysqld_base - kernel_base))
+  sessions=$(between 100 $((spare / 3 / each)) 2000)
+  rest=$((spare - sessions * each))
+  printf 'max_connections=%d\n' "$sessions"
+  # Beyond that temporary tables go to the temporary tablespace.
+  printf 'temptable_max_ram=%d\n' "$(between $((16 << 20)) $((rest / 8)) $((4 << 30)))"
+  printf 'global_connection_memory_limit=%d\n' "$(between $((32 << 20)) $((rest * 5 / 8)) $((1 << 50)))"
+  # Less, so that who takes all that one may does not make the next request of anybody else fail.
+  printf 'connection_memory_limit=%d\n' "$(between $((24 << 20)) $((rest / 2)) $((1 << 50)))"
+}
+
+# heap_limit POOL DATADIR: how much mysqld may ask of malloc, in bytes: all that is left for it. MySQL counts a session's memory after it was
+# given, and one statement may ask thousands of times before it is ended; what does not fit is refused when it is asked for. That is the second
+# line only: MySQL does not bear everywhere to be refused (a large hexadecimal literal ends it). User variables, which it never counts, can get there.
+heap_limit() {
+  local fits needed=$((mysqld_base + 100 * session_base + (96 << 20)))
+  fits=$(($(memory_limit) - $(tmpfs_size "$2") - kernel_base - $(bound max_connections "$@") * session_kernel - $(beside_heap "$@")))
+  echo $((fits > needed ? fits : needed))
+}
+
+# data_limit POOL DATADIR: the same as the system counts it, in bytes.
+data_limit() { echo $(($(heap_limit "$@") + $(beside_heap "$@"))); }
+
+# bound NAME POOL DATADIR: one of the settings.
+bound() { memory_bounds "$2" "$3" | sed -n "s/^$1=//p"; }
+
+# beside_heap POOL DATADIR: what mysqld takes without malloc: its buffer pool, stacks, and memory of temporary tables (libnuma).
+beside_heap() { echo $(($1 + $1 / 16 + $(bound max_connections "$@") * thread_stack + $(limited && bound temptable_max_ram "$@" || echo 0))); }
+
+# bound_memory POOL DATADIR: for the mysqld that this process becomes. The file `bounded` names what refuses it more, and the heap's limit.
+bound_memory() {
+  local by=tcmalloc arenas
+  rm -f /run/multimed/bounded
+  limited || return 0
+  # Debian's mysqld has tcmalloc, which gives memory back, but never its addresses: the system's limit would stay reached.
+  if [[ $(ldd "$(command -v mysqld)") == *tcmalloc* ]]; then
+    export TCMALLOC_HEAP_LIMIT_MB=$(($(heap_limit "$@") >> 20))
+  else
+    by=system
+    # Threads of InnoDB's have the system's stack, of 8 MiB, which counts whether it is used or not.
+    ulimit -S -s 2048
+    ulimit -S -d $(($(data_limit "$@") >> 10))
+    # What malloc keeps for itself counts, too: it has few arenas where there is little memory, and gives back at once what is large.
+    arenas=$(between 2 $(($(heap_limit "$@") >> 28)) $((8 * $(nproc))))
+    export MALLOC_MMAP_THRESHOLD_=$((4 << 20)) MALLOC_TRIM_THRESHOLD_=$((8 << 20)) MALLOC_ARENA_MAX=$arenas
+  fi
+  echo "$by $(heap_limit "$@")" > /run/multimed/bounded
+}
+
+# controlled_sql: MySQL by itself counts only some of what a session takes, and no strings, packets or log events. Nothing is here that sessions
+# share; nor variables, whose memory MySQL asks for under the lock that it needs to end the session: that session would hang for ever.
+controlled_sql() {
+  local names
+  printf -v names "'memory/%s', " sql/{String::value,NET::buff,NET::compress_packet,Log_event,Row_data_memory::memory,JSON,JOIN_CACHE} \
+    sql/{Geometry::ptr_and_wkb_data,write_set_extraction} mysys/IO_CACHE
+  printf "UPDATE performance_schema.setup_instruments SET FLAGS = 'controlled' WHERE NAME IN (%s);\n" "${names%, }"
 }
 
 # facts DATADIR: what the gate's status page shows of this container: cores, CPU time, memory without what the system may drop at once, and
@@ -147,3 +222,12 @@ tell_facts() {
 
 # own DIRECTORY...: makes directories that mysqld may write to.
 own() { mkdir -p "$@" && chown mysql:mysql "$@"; }
+
+# own_socket SOCKET NUMBER: its directory, where no other server that shares the volume can put one of its own: mysqld's user has this number,
+# which no other server's has. What somebody else has put there goes.
+own_socket() {
+  local home=${1%/*}
+  sed -i -E "s/^(mysql:[^:]*:)[0-9]+:/\1$2:/" /etc/passwd
+  [[ ! -e $home && ! -L $home || $(stat -c %u "$home") == "$2" ]] || rm -rf "$home"
+  own "$home"
+}

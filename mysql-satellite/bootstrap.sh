@@ -35,20 +35,29 @@ await_local() {
 
 # donor_sql HOST PORT SQL: by its socket if that is beside ours, since the name of a container that is gone can take long to be unknown.
 donor_sql() {
-  local beside=${socket%/*}/$1.sock way
+  local beside=${socket%/*/*}/$1/mysqld.sock way
   way=(--protocol=TCP --host="$1" --port="$2")
   [[ ! -S $beside ]] || way=(--protocol=SOCKET --socket="$beside")
   mysql --defaults-file=/run/multimed/donor.cnf "${way[@]}" --batch --skip-column-names -e "$3"
 }
 
-# donor_suits HOST PORT: it answers and holds the GTID set that this satellite must not lack.
+# marked: an SQL expression: whether a master has a mark of its boot. Capture commits one when it has compared the log with the master's binlog.
+# One that does not name its boots gets none.
+marked="COALESCE(@@global.report_host, '') NOT REGEXP '^boot-[0-9a-f]{16}\$' OR LOCATE(INSERT(INSERT(@@global.report_host, 10, 0, '-'), 1, 5, '00000000-0000-0000-'), @@global.gtid_executed) > 0"
+
+# donor_suits HOST PORT: it answers and holds the GTID set that this satellite must not lack. In the stack, a master's history must be confirmed:
+# to one that was restored, the log may still have what it has lost.
 donor_suits() {
-  local holds logs
-  read -r holds logs < <(donor_sql "$1" "$2" "SELECT GTID_SUBSET($(sql_string "$required"), @@global.gtid_executed), @@global.log_bin" \
-    2> /run/multimed/donor.err) || {
+  local holds logs confirmed
+  read -r holds logs confirmed < <(donor_sql "$1" "$2" "SELECT GTID_SUBSET($(sql_string "$required"), @@global.gtid_executed),
+    @@global.log_bin, $marked" 2> /run/multimed/donor.err) || {
     unsuited="$1: $(grep -m 1 ERROR /run/multimed/donor.err)"
     return 1
   }
+  if ((logs == 1)) && [[ $confirmed != 1 && -n ${SATELLITE_SOCKET:-} ]]; then
+    unsuited="$1: capture has not confirmed its history yet"
+    return 1
+  fi
   ((holds == 0)) || return 0
   unsuited="$1 does not hold $required"
   ((logs == 0)) || master_lacks
@@ -108,9 +117,9 @@ donors() {
     tr , '\n' <<< "$CLONE_DONORS"
     return
   fi
-  for each in "${socket%/*}"/satellite-*.sock; do
-    name=${each##*/}
-    [[ ! -S $each || $each == "$socket" ]] || echo "${name%.sock}:3306"
+  for each in "${socket%/*/*}"/satellite-*/mysqld.sock; do
+    name=${each%/*}
+    [[ ! -S $each || $each == "$socket" ]] || echo "${name##*/}:3306"
   done | shuf
   echo master:3306
 }
@@ -154,6 +163,7 @@ DROP USER IF EXISTS 'multimed_applier'@'%', 'multimed_local'@'localhost';
 CREATE USER 'multimed_local'@'localhost' IDENTIFIED WITH caching_sha2_password BY '$password';
 GRANT ALL ON *.* TO 'multimed_local'@'localhost' WITH GRANT OPTION;
 GRANT PROXY ON ''@'' TO 'multimed_local'@'localhost' WITH GRANT OPTION;
+$(controlled_sql)
 SQL
     chown mysql:mysql "$init"
   )

@@ -49,7 +49,8 @@ check_settings() {
   if pool=$(bytes_of "$SATELLITE_BUFFER_POOL"); then
     check_memory "$(pool_now "$pool")"
   else mistake "SATELLITE_BUFFER_POOL=$SATELLITE_BUFFER_POOL is not a size like 256m"; fi
-  [[ -d $(dirname "$socket") || -z ${SATELLITE_SOCKET:-} ]] || mistake "SATELLITE_SOCKET=$SATELLITE_SOCKET: its directory is not there"
+  [[ -d ${socket%/*/*}/ || -z ${SATELLITE_SOCKET:-} ]] \
+    || mistake "SATELLITE_SOCKET=$SATELLITE_SOCKET: the directory of its directory is not there"
   if [[ -n ${SATELLITE_NAME:-} ]]; then check_own; fi
   stop_on_mistakes
 }
@@ -69,8 +70,12 @@ write_defaults() {
 
 # start_mysqld OPTION...: in the background, as a child of this shell, which is what makes CLONE's restart possible.
 start_mysqld() {
-  MYSQLD_PARENT_PID=$$ mysqld --defaults-file="$defaults" \
-    --innodb-buffer-pool-size="$(pool_now "$pool")" --report-host="$(nonce)" "$@" &
+  local now
+  now=$(pool_now "$pool")
+  {
+    bound_memory "$now" "$datadir"
+    MYSQLD_PARENT_PID=$$ exec mysqld --defaults-file="$defaults" --innodb-buffer-pool-size="$now" --report-host="$(nonce)" "$@" "${options[@]}"
+  } &
   mysqld_pid=$!
 }
 
@@ -114,7 +119,7 @@ guard() {
 }
 
 # as_applier SQL: comes as the applier does, over TCP and without TLS. Fails with 1 if the account or its password is refused, with 2 if
-# nothing can be said: no answer, no place for one more connection, an end that has begun.
+# nothing can be said: no answer, no place or memory for one more connection, an end that has begun.
 as_applier() {
   local file=/run/multimed/applier.cnf error=/run/multimed/applier.err address
   address=$(getent hosts "$HOSTNAME" | cut -d ' ' -f 1)
@@ -122,7 +127,7 @@ as_applier() {
   client_file "$file" multimed_applier "$applier_password"
   mysql --defaults-file="$file" --protocol=TCP --host="$address" --ssl-mode=DISABLED --get-server-public-key \
     --connect-timeout=5 --batch --skip-column-names -e "$1" 2> "$error" && return
-  if grep -q '^ERROR' "$error" && ! grep -qE '^ERROR (2[0-9]{3}|1040|1053|3032) ' "$error"; then return 1; else return 2; fi
+  if grep -q '^ERROR' "$error" && ! grep -qE '^ERROR (2[0-9]{3}|5|1037|1040|1041|1053|1135|3032|4081|4082) ' "$error"; then return 1; else return 2; fi
 }
 
 # watch_applier: ends mysqld once the applier can't log in, or has other privileges than it began with: it could not ask for that itself, and
@@ -168,7 +173,7 @@ stop() {
   log info "event=stop"
   end_mysqld
   # Nobody looks for a donor behind it.
-  rm -f "$socket" "$socket.lock" "${socket%.sock}.facts"
+  rm -f "$socket" "$socket.lock" "${socket%/*}.facts"
   exit 0
 }
 
@@ -218,12 +223,16 @@ serve_once() {
 }
 
 main() {
+  local name=${SATELLITE_NAME:-}
+  options=("$@")
   check_settings
+  # Of satellite-2: 20002.
+  [[ -z ${SATELLITE_SOCKET:-} ]] || own_socket "$socket" $((20000 + 10#0${name##*[!0-9]}))
   own "$datadir" /run/mysqld /var/lib/multimed
   mkdir -p /run/multimed && chmod 0700 /run/multimed
   required=''
   why="the container started"
-  if [[ -n ${SATELLITE_SOCKET:-} ]]; then tell_facts "${socket%.sock}.facts" "$datadir" "$life" & fi
+  if [[ -n ${SATELLITE_SOCKET:-} ]]; then tell_facts "${socket%/*}.facts" "$datadir" "$life" & fi
   trap stop TERM INT
   while :; do
     if serve_once; then
@@ -233,4 +242,4 @@ main() {
   done
 }
 
-main
+main "$@"

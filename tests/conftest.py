@@ -1,5 +1,8 @@
 """Fixtures that every test may use, and the order of the tests: quick ones first, faults last."""
 
+import collections
+import os
+
 import pytest
 
 from support.load import Writers
@@ -45,5 +48,12 @@ def pytest_runtest_makereport(item, call):
 
 
 def pytest_collection_modifyitems(items):
+    if os.environ.get("NIGHTLY") == "skip":
+        cases = collections.Counter()
+        for item in items:
+            nightly = item.get_closest_marker("nightly")
+            cases[item.path, item.originalname] += 1
+            if nightly and cases[item.path, item.originalname] > nightly.kwargs.get("keep", 0):
+                item.add_marker(pytest.mark.skip(reason="make test-nightly runs it"))
     order = ("before_faults", "fault", "final")
     items.sort(key=lambda item: max((order.index(mark.name) + 1 for mark in item.iter_markers() if mark.name in order), default=0))

@@ -1,13 +1,16 @@
 """Counts tests over suites of several languages.
 
 usage: count.py suite NAME KIND STATUS LOG [REPORTS]   -> NAME<tab>passed<tab>failed<tab>skipped; failed tests on stderr
-       count.py slowest COUNTS REPORTS                 -> how long each suite took; the 20 slowest tests below REPORTS and of Maven
+       count.py slowest COUNTS REPORTS                 -> how long each suite took; the slowest files and tests below REPORTS; all files'
+                                                          seconds in durations.json beside COUNTS
        count.py total COUNTS                           -> `N passed, N failed, N skipped`; status 0 if none failed and some passed
 KIND: command (the exit status is the test), cargo (cargo test's log), go (go test -v's log), junit (XML files below REPORTS, colon-separated),
       closing (the log's last line like `3 passed, 0 failed, 1 skipped`).
 Must never: count a suite as passed that ended badly or said nothing: then one failure is added.
 """
 
+import collections
+import json
 import pathlib
 import re
 import sys
@@ -84,18 +87,22 @@ def lines_of(counts):
 
 
 def slowest(counts, *directories):
-    """Suites in the order of their end, then tests; a test's time is that of its fixtures, too."""
+    """Suites in the order of their end, then files and tests; a test's time is that of its fixtures, too."""
     print("seconds per suite:")
     for name, _, _, _, seconds in lines_of(counts):
         print(f"  {float(seconds):7.0f}  {name}")
-    cases = sorted(
-        ((float(case.get("time") or 0), case.get("classname"), case.get("name")) for case in junit_cases(directories, "**/*.xml")),
-        reverse=True,
-    )[:20]
-    if cases:
-        print("the slowest tests, in seconds:")
-    for seconds, place, name in cases:
-        print(f"  {seconds:7.1f}  {place}: {name}")
+    tests, files = collections.Counter(), collections.Counter()
+    for case in junit_cases(directories, "**/*.xml"):
+        seconds, file = float(case.get("time") or 0), case.get("classname")
+        tests[f"{file}: {case.get('name')}"] += seconds
+        files[file] += seconds
+    for what, times in (("files", files), ("tests", tests)):
+        if times:
+            print(f"the slowest {what}, in seconds:")
+        for name, seconds in times.most_common(20):
+            print(f"  {seconds:7.1f}  {name}")
+    in_order = {name: round(seconds, 1) for name, seconds in files.most_common()}
+    pathlib.Path(counts).with_name("durations.json").write_text(json.dumps(in_order, indent=1) + "\n")
     return 0
 
 

@@ -10,5 +10,5 @@ chown mysql:mysql /var/lib/mysql /run/mysqld
 printf "CREATE USER 'bench_local'@'localhost';\nGRANT ALL ON *.* TO 'bench_local'@'localhost' WITH GRANT OPTION;\n" > /run/mysqld/account.sql
 mysqld --defaults-file=/etc/multimed/my.cnf --initialize-insecure --init-file=/run/mysqld/account.sql
 printf '[client]\nuser=bench_local\nsocket=/run/mysqld/mysqld.sock\n' > /run/multimed/client.cnf
-exec mysqld --defaults-file=/etc/multimed/my.cnf --innodb-buffer-pool-size="$BUFFER_POOL" --offline-mode=OFF \
+exec mysqld --defaults-file=/etc/multimed/my.cnf --innodb-buffer-pool-size="$BUFFER_POOL" --offline-mode=OFF --max-connections=2000 \
   --server-id=900 --replica-parallel-workers=4 --replica-preserve-commit-order=ON --skip-replica-start

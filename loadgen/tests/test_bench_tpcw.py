@@ -18,7 +18,7 @@ class Settings(unittest.TestCase):
         found = good()
         self.assertEqual((found.contenders, found.mixes), (("single", "replicas", "multimed"), ("browsing", "shopping")))
         self.assertEqual((found.clients, found.satellites, found.most_satellites, found.carts), ((8, 32, 1000), (1, 2), 2, 1000))
-        self.assertEqual(found.sizes.satellite_memory, 2 * GIB)
+        self.assertEqual(found.sizes.satellite_memory, 5 * GIB // 2)
 
     def test_all_mistakes_at_once(self):
         with self.assertRaises(ValueError) as caught:
@@ -127,7 +127,7 @@ class Memory(unittest.TestCase):
 
     def test_one_mysql_has_all_of_it_but_not_more_than_there_is(self):
         sizes = good().sizes
-        self.assertEqual(memory.single(sizes, 2, 64 * GIB).limit, (2 + 2 * 2 + 1 + 1 + 2 * 3) * GIB)
+        self.assertEqual(memory.single(sizes, 2, 64 * GIB).limit, 15 * GIB + GIB // 2)
         self.assertEqual(memory.single(sizes, 2, 8 * GIB).limit, 7 * GIB)
 
 
@@ -148,7 +148,7 @@ class Override(unittest.TestCase):
 
     def test_one_mysql_has_all_cores_and_its_own_options(self):
         text = override.text(SINGLE, good(), HERE)
-        self.assertIn('command: ["--table-open-cache=9", "--innodb-io-capacity=2000", "--loose-x=ON"]', text)
+        self.assertIn('command: ["--max-connections=2000", "--table-open-cache=9", "--innodb-io-capacity=2000", "--loose-x=ON"]', text)
         self.assertIn('cpuset: "0-3"', text)
         self.assertNotIn("satellite-1", text)
 
@@ -156,7 +156,7 @@ class Override(unittest.TestCase):
         text = override.text(TWO, good(), HERE)
         self.assertNotIn("cpuset", text)
         self.assertNotIn("loose", text)
-        self.assertIn(f"  satellite-2:\n    mem_limit: {2 * GIB}\n", text)
+        self.assertIn(f'  satellite-2:\n    command: ["--max-connections=2000"]\n    mem_limit: {5 * GIB // 2}\n', text)
 
     def test_satellites_on_disk_have_no_tmpfs_for_their_data(self):
         self.assertNotIn("tmpfs", override.text(TWO, good(), HERE))

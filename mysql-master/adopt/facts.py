@@ -43,8 +43,9 @@ QUERIES = {
     f"WHERE table_schema NOT IN {SYSTEM} AND (data_type IN ('json', 'enum', 'set', 'bit', 'year', 'vector', 'geometry', 'point', "
     "'linestring', 'polygon', 'multipoint', 'multilinestring', 'multipolygon', 'geometrycollection', 'geomcollection') "
     "OR character_set_name NOT IN ('utf8mb4', 'utf8mb3', 'utf8', 'ascii')) GROUP BY table_schema, table_name",
-    "generated": "SELECT DISTINCT JSON_ARRAY(table_schema, table_name) FROM information_schema.columns "
-    f"WHERE table_schema NOT IN {SYSTEM} AND generation_expression <> ''",
+    "generated": "SELECT DISTINCT JSON_ARRAY(table_schema, table_name) FROM (SELECT table_schema, table_name FROM information_schema.columns "
+    "WHERE generation_expression <> '' UNION SELECT table_schema, table_name FROM information_schema.table_constraints "
+    f"WHERE constraint_type = 'CHECK') computing WHERE table_schema NOT IN {SYSTEM}",
     "cascades": "SELECT JSON_ARRAY(constraint_schema, table_name) FROM information_schema.referential_constraints "
     "WHERE delete_rule IN ('CASCADE', 'SET NULL') OR update_rule IN ('CASCADE', 'SET NULL')",
     "triggers": f"SELECT JSON_ARRAY(trigger_schema, trigger_name) FROM information_schema.triggers WHERE trigger_schema NOT IN {SYSTEM}",

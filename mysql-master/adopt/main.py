@@ -52,7 +52,7 @@ def option_file(**options):
 
 def master_options():
     secret = pathlib.Path(environment["SECRETS_DIR"], "master/root_password").read_text().strip()
-    return option_file(user="root", password=secret, socket="/sockets/master.sock")
+    return option_file(user="root", password=secret, socket="/sockets/master/mysqld.sock")
 
 
 def source_options(password):

@@ -167,6 +167,7 @@ def ask_for_rebuild(pair, required):
     return before
 
 
+@pytest.mark.nightly(keep=1)
 @pytest.mark.parametrize("required", ["11111111-2222-3333-4444-555555555555:1-7", "no GTID set:-1'"])
 def test_a_donor_that_cannot_exist_is_not_waited_for_for_ever(pair, required):
     before = ask_for_rebuild(pair, required)
@@ -242,6 +243,7 @@ def test_nobody_logs_in_at_the_master_as_an_account_of_satellites(pair):
     assert pair.sql("satellite", names) == pair.sql("master", names), "what is done to an account there fails nowhere"
 
 
+@pytest.mark.nightly(keep=1)
 @pytest.mark.parametrize("how", ["restart", "running"])
 def test_a_stack_of_an_older_version_gets_the_accounts_and_its_satellites_hear_only_of_those_they_share(pair, how):
     """Also where a client has made one of these names meanwhile."""

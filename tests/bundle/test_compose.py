@@ -52,6 +52,12 @@ def test_an_operators_gate_is_not_the_one_that_breaks_promises_for_tests():
     assert "GATE_TEST_BREAK" not in compose and re.search(r"image: multimed/gtid-gate:\$\{MULTIMED_VERSION:-[^}]+\}\n", compose)
 
 
+def test_every_service_gives_up_roots_rights_but_for_those_it_names(config):
+    for name, service in config.items():
+        assert service["cap_drop"] == ["ALL"] and "no-new-privileges:true" in service["security_opt"], name
+        assert not {"SYS_ADMIN", "NET_ADMIN", "SYS_PTRACE"} & set(service.get("cap_add") or []), name
+
+
 def test_every_service_has_a_cheap_health_check_and_a_memory_limit(config):
     for name, service in config.items():
         if name in ONCE:
@@ -71,6 +77,7 @@ def test_a_satellites_limit_holds_its_tmpfs(config):
     for name in ("satellite-1", "satellite-2"):
         assert any("/var/lib/mysql" in each for each in config[name]["tmpfs"]), name
         assert int(config[name]["mem_limit"]) >= (1 << 30) + (128 << 20)
+        assert config[name]["memswap_limit"] == config[name]["mem_limit"]
 
 
 def test_start_order_waits_for_conditions(config):

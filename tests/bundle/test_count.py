@@ -1,5 +1,7 @@
 """The closing line of `make test` counts what ran, and nothing that did not."""
 
+import json
+
 import pytest
 
 import count
@@ -67,4 +69,6 @@ def test_the_slowest_tests_come_first_below_the_seconds_of_each_suite(tmp_path, 
     assert count.main(["slowest", str(tmp_path / "counts"), str(tmp_path)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[:3] == ["seconds per suite:", "       61  a", "        0  b"]
-    assert len(lines) == 4 + 20 and lines[4].split() == ["29.5", "T:", "t29"]
+    assert lines[3:5] == ["the slowest files, in seconds:", "    450.0  T"]
+    assert len(lines) == 6 + 20 and lines[6].split() == ["29.5", "T:", "t29"]
+    assert json.loads((tmp_path / "durations.json").read_text()) == {"T": 450.0}

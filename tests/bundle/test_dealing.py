@@ -58,6 +58,7 @@ def test_real_machines_are_dealt_as_the_file_shows():
     assert found == (HERE / "layouts.txt").read_text()
 
 
+@pytest.mark.nightly(keep=3)
 @pytest.mark.parametrize("seed", range(10))
 def test_whatever_the_machine_no_rule_is_broken(seed):
     choose = random.Random(seed)
@@ -111,6 +112,7 @@ def check_sizes(cores, dealt, of, at, with_memory, told):
         assert len(used[name]) <= dealing.share(rate * dealing.MARGIN, each), f"{name}: {len(used[name])}\n{told}"
 
 
+@pytest.mark.nightly(keep=3)
 @pytest.mark.parametrize("seed", range(10))
 def test_servers_that_get_memory_of_their_node_alone_fit_there(seed):
     choose = random.Random(seed)

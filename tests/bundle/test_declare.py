@@ -36,6 +36,7 @@ def make(tmp_path):
     return run
 
 
+@pytest.mark.nightly(keep=3)
 @pytest.mark.parametrize(
     "before,after",
     [
@@ -81,6 +82,7 @@ def test_scale_wants_a_number(make, number):
     assert text is None
 
 
+@pytest.mark.nightly(keep=2)
 @pytest.mark.parametrize(
     "before,said",
     [
@@ -97,25 +99,26 @@ def test_what_would_be_wrong_is_not_written(make, before, said):
     assert text == before
 
 
+@pytest.mark.nightly(keep=5)
 @pytest.mark.parametrize(
     "server,given,before,after",
     [
         ("master", {"CPUS": "0"}, "", "master:\n  cpus: 0\n"),
         ("log", {"CPUS": "0,1"}, "log: # it\n  cpus: 1\n", "log: # it\n  cpus: 0,1\n"),
-        ("master", {"MEMORY": "4g"}, "", "master:\n  memory: 4g\n  buffer_pool: 1g\n"),
+        ("master", {"MEMORY": "4g"}, "", "master:\n  memory: 4g\n  buffer_pool: 768m\n"),
         ("master", {"MEMORY": "4g", "BUFFER_POOL": "3g"}, "", "master:\n  buffer_pool: 3g\n  memory: 4g\n"),
         (
             "satellite-2",
             {"CPUS": "1", "MEMORY": "4g"},
             "satellites:\n  count: 2 # of them\n\n# the log\nlog: {cpus: 0}\n",
-            "satellites:\n  list:\n    - {}\n    - cpus: 1\n      memory: 4g\n      buffer_pool: 512m\n      tmpfs: 2g\n\n"
+            "satellites:\n  list:\n    - {}\n    - cpus: 1\n      memory: 4g\n      buffer_pool: 384m\n      tmpfs: 1638m\n\n"
             "# the log\nlog: {cpus: 0}\n",
         ),
         (
             "satellite-1",
             {"MEMORY": "1g"},
             "satellites:\n  list: [{}]\n",
-            "satellites:\n  list: [{memory: 1g, buffer_pool: 96m, tmpfs: 387m}]\n",
+            "satellites:\n  list: [{memory: 1g, buffer_pool: 73m, tmpfs: 295m}]\n",
         ),
         ("master", {"CPUS": "mix"}, "master:\n  cpus: 0\n# the log\nlog: {cpus: 0}\n", "master:\n  cpus:\n# the log\nlog: {cpus: 0}\n"),
         ("log", {"CPUS": "mix"}, "log: {cpus: 0}\n", "log: {cpus: null}\n"),
@@ -134,6 +137,7 @@ def test_resize_declares_what_was_given_and_what_follows_from_it(make, server, g
     assert (status, text) == (0, after), said
 
 
+@pytest.mark.nightly(keep=2)
 @pytest.mark.parametrize(
     "before,said",
     [
@@ -149,6 +153,7 @@ def test_resize_of_what_is_no_list_of_satellites_says_so(make, before, said):
     assert text == before
 
 
+@pytest.mark.nightly(keep=5)
 @pytest.mark.parametrize(
     "given,said",
     [

@@ -29,6 +29,8 @@ ELSEWHERE = {
     r"make rotate": "stack/test_rotate.py; here it would restart Kafka and what follows it under other tests",
     r"make layout": "test_layout.py; here it would replace the layout of the stack under test",
     r"docker compose up -d": "plain/test_plain.py",
+    r"docker compose (stop|rm|run|start|up -d --no-deps) .*": "stack/test_history.py runs whole runbooks; here each line would run alone",
+    r"docker volume rm .*": "the same",
     r"COMPOSE_PROFILES=observability make up": "stack/test_observability.py starts Prometheus alone",
     r"docker compose --profile observability up -d": "the same",
     r"sysbench loadgen/tpcw\.lua .*": "stack/test_tpcw.py",

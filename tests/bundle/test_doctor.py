@@ -23,6 +23,19 @@ GIB = 1 << 30
 RUNS = {"status": "running", "health": "healthy", "oom": False, "code": 0, "restarts": 0, "ends": False}
 
 
+BOUNDED = {
+    "innodb_buffer_pool_size": 512 << 20,
+    "max_connections": 1_000,
+    "thread_stack": 280 << 10,
+    "temptable_max_ram": 100 << 20,
+    "global_connection_memory_limit": 300 << 20,
+    "global_connection_memory_tracking": True,
+    "limit": 2 * GIB,
+    "tmpfs": 0,
+    "heap": 1040 << 20,
+}
+
+
 def server(name, **changes):
     role = "master" if name == "master" else "satellite"
     return {"name": name, "role": role, "state": "up", "lag_ms": 0, "lag_transactions": 0} | changes
@@ -61,6 +74,7 @@ def healthy(**changes):
         "log_retention_hours": 24,
         "servers": [server("master"), server("satellite-1"), server("satellite-2")],
         "rooms": {name: {"tmpfs": (GIB, 200 << 20), "memory": (2 * GIB, GIB)} for name in ("satellite-1", "satellite-2")},
+        "bounds": {"master": BOUNDED, "satellite-1": BOUNDED},
         "appliers": {"applier-1": True, "applier-2": True},
         "metrics": {"gtid_gate_table_stream_up": 1.0},
         "certificate": 300 * 86_400.0,
@@ -147,6 +161,12 @@ def test_nothing_is_wrong_with_a_healthy_stack():
     ("wrong", "satellite-1 tmpfs", {"rooms__satellite-1__tmpfs": (150 << 20, 100 << 20)}),
     ("warning", "satellite-1 tmpfs", {"rooms__satellite-1__tmpfs": (250 << 20, 100 << 20)}),
     ("warning", "satellite-1 memory", {"rooms__satellite-1__memory": (GIB, GIB)}),
+    ("wrong", "master worst case", {"bounds__master": BOUNDED | {"global_connection_memory_tracking": False}}),
+    ("wrong", "master worst case", {"bounds__master": BOUNDED | {"heap": None}}),
+    ("wrong", "satellite-1 worst case", {"bounds__satellite-1": BOUNDED | {"heap": 3 * GIB}}),
+    ("warning", "satellite-1 worst case", {"bounds__satellite-1": BOUNDED | {"heap": 900 << 20}}),
+    ("warning", "master worst case", {"bounds__master": BOUNDED | {"max_connections": 5_000}}),
+    ("warning", "master worst case", {"bounds__master": BOUNDED | {"limit": 0}}),
     ("wrong", "gate", {"servers": None}),
     ("warning", "refusals", {"metrics__gtid_gate_fallback_rejections_total": 3.0}),
     ("warning", "refusals", {"metrics__gtid_gate_wait_errors_total": 3.0}),
@@ -377,3 +397,18 @@ def test_an_image_of_ours_says_what_it_is_built_on(file, argument):
     with open(os.path.join(containers.ROOT, file, "Dockerfile")) as dockerfile:
         last = dockerfile.read().split("\nFROM ")[-1]
     assert last.startswith(f"${{{argument}_IMAGE}}\n") and f"ARG {argument}_IMAGE\nLABEL multimed.base=${argument}_IMAGE\n" in last
+
+
+def test_a_worst_case_beyond_the_memory_names_what_would_fit():
+    (found,) = [each for each in checks.findings(healthy(bounds__master=BOUNDED | {"max_connections": 5_000})) if each.name == "master worst case"]
+    assert found.said == "4018 of 2048 MiB: 5000 sessions, of which those that ask take 400 MiB"
+    assert "MEMORY=4096m BUFFER_POOL=512m" in found.hint and "max_connections = 1179" in found.hint
+
+
+def test_bounds_are_parsed_with_what_the_container_has():
+    out = "\n".join(f"{name}\t{'ON' if name.endswith('tracking') else 7}" for name in checks.BOUNDS) + "\nheap 1048576\n"
+    room = {"tmpfs": (GIB, 5), "memory": (2 * GIB, GIB)}
+    parsed = doctor.parsed_bounds(out, room)
+    assert (parsed["limit"], parsed["tmpfs"], parsed["heap"], parsed["max_connections"]) == (GIB, GIB, 1048576, 7)
+    assert parsed["global_connection_memory_tracking"] is True
+    assert doctor.parsed_bounds(out.replace("heap 1048576\n", ""), room)["heap"] is None

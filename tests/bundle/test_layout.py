@@ -69,6 +69,7 @@ def overlap(groups):
     return [(a, b) for (a, x), (b, y) in itertools.combinations(groups.items(), 2) if x & y]
 
 
+@pytest.mark.nightly(keep=2)
 @pytest.mark.parametrize("cores", [5, 8, 16, 48])
 def test_with_enough_cores_nobody_shares_and_none_is_idle(layout, cores):
     status, groups, out, err, _ = layout(cores)
@@ -80,6 +81,7 @@ def test_with_enough_cores_nobody_shares_and_none_is_idle(layout, cores):
     assert "shared" not in out
 
 
+@pytest.mark.nightly(keep=1)
 @pytest.mark.parametrize("cores", [1, 2, 3])
 def test_with_few_cores_it_says_who_shares(layout, cores):
     status, groups, out, err, _ = layout(cores)
@@ -103,6 +105,7 @@ def test_cores_that_are_not_to_be_dealt_out_stay_free(layout):
     assert status == 64 and "LAYOUT_CPUS=3-2 is not a list of cores" in err
 
 
+@pytest.mark.nightly(keep=2)
 @pytest.mark.parametrize(
     "setting,said",
     [
@@ -113,11 +116,19 @@ def test_cores_that_are_not_to_be_dealt_out_stay_free(layout):
         ({"MASTER_MEMORY": "9223372036854775807"}, "MASTER_MEMORY=9223372036854775807 is not a size"),
         ({"MASTER_MEMORY": "17179869186g"}, "MASTER_MEMORY=17179869186g is not a size"),
         ({"SATELLITE_MEMORY": "1048576g"}, "this machine has"),
+        ({"BINLOG_RETENTION_SIZE": "17179869186g"}, "BINLOG_RETENTION_SIZE=17179869186g is not a size"),
     ],
 )
 def test_huge_numbers_are_mistakes(layout, setting, said):
     status, _, _, err, _ = layout(8, **setting)
     assert status == 64 and said in err, err
+
+
+@pytest.mark.nightly(keep=3)
+@pytest.mark.parametrize("size,status", [("0", 0), ("256m", 0), ("255m", 64), ("1", 64), ("much", 64), ("-1", 64)])
+def test_the_log_has_no_bound_in_bytes_or_room_for_an_epochs_start(layout, size, status):
+    found, _, _, err, _ = layout(8, LOG_RETENTION_SIZE=size)
+    assert found == status and (status == 0 or f"LOG_RETENTION_SIZE={size} is " in err), err
 
 
 def test_leading_zeros_are_decimal(layout):
@@ -137,6 +148,7 @@ def test_isolated_cores_and_those_outside_of_the_cpuset_stay_free(layout):
     assert status == 64 and "MASTER_CPUS=4: there is no core 4 here (cores: 0-3,8-13)" in err
 
 
+@pytest.mark.nightly(keep=1)
 @pytest.mark.parametrize("cores", [1, 2, 4])
 def test_with_fewer_cores_than_servers_none_idles_while_another_is_full(layout, cores):
     _, groups, _, _, _ = layout(cores)
@@ -165,6 +177,7 @@ def test_on_several_nodes_a_server_gets_memory_of_its_own(layout, tmp_path):
     assert "labels" not in file.read_text()
 
 
+@pytest.mark.nightly(keep=1)
 @pytest.mark.parametrize("satellites", [1, 3, 6])
 def test_the_layout_is_valid_compose(layout, satellites, monkeypatch):
     status, groups, _, err, file = layout(16, SATELLITES=str(satellites), SATELLITE_MEMORY="1g", SATELLITE_TMPFS="256m")
@@ -228,6 +241,7 @@ def test_limits_that_together_are_more_than_the_machine_has_are_a_warning(layout
         assert status == 0 and "level=warn" in err and f"this machine has {machine_has} MiB; with capture, 2 appliers, Kafka, gate" in err
 
 
+@pytest.mark.nightly(keep=2)
 @pytest.mark.parametrize(
     "donors,wrong",
     [
@@ -292,7 +306,8 @@ def test_the_file_of_the_servers_says_what_each_gets(layout):
     found = services(file)
     assert found["master"]["mem_limit"] == str(3 << 30) and found["master"]["environment"]["MASTER_BUFFER_POOL"] == "1g"
     first, second, third = (found[f"satellite-{number}"] for number in (1, 2, 3))
-    assert first["mem_limit"] == third["mem_limit"] == str(2 << 30) and second["mem_limit"] == str(1 << 30)
+    assert first["mem_limit"] == third["mem_limit"] == str(2560 << 20) and second["mem_limit"] == str(1 << 30)
+    assert all(each["memswap_limit"] == each["mem_limit"] for each in (first, second, third)), "what is in memory is not swapped out"
     assert first["environment"]["SATELLITE_BUFFER_POOL"] == "256m" and second["environment"]["SATELLITE_BUFFER_POOL"] == "512m"
     assert any(each.startswith("/var/lib/mysql:size=256m") for each in first["tmpfs"])
     assert second["tmpfs"] == ["/run:mode=0755"] and any(each["target"] == "/var/lib/mysql" for each in second["volumes"])
@@ -344,6 +359,7 @@ def test_every_mistake_in_the_file_is_reported_with_those_about_the_machine(layo
     assert len(lines) == len(set(lines)), "each once"
 
 
+@pytest.mark.nightly(keep=5)
 @pytest.mark.parametrize(
     "text,said",
     [
@@ -384,6 +400,7 @@ def test_numbers_are_decimal_and_what_satellites_share_is_merged(layout):
     assert status == 64 and "MIX_READS=nan is not a number" in err
 
 
+@pytest.mark.nightly(keep=2)
 @pytest.mark.parametrize(
     "text,said",
     [
@@ -439,7 +456,7 @@ def test_compose_reads_the_layout_and_an_operators_override_after_it(folder):
     assert (folder.path / ".env").read_text().count("COMPOSE_FILE=") == 1
     (folder.path / "docker-compose.override.yml").unlink()
     assert folder().returncode == 0
-    assert wired(folder)["satellite-1"]["mem_limit"] == str(2 << 30)
+    assert wired(folder)["satellite-1"]["mem_limit"] == str(2560 << 20)
 
 
 def test_an_operators_env_keeps_what_is_in_it(folder):

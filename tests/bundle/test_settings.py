@@ -48,8 +48,9 @@ def test_satellite_whose_data_does_not_fit_into_its_memory(stack):
 
 
 def test_master(stack):
-    text = refused("mysql-master", {"MASTER_BUFFER_POOL": "-1"})
-    assert_names(text, "root_password", "capture_password", "clone_password", "gate_password", "monitor_password", "MASTER_BUFFER_POOL")
+    text = refused("mysql-master", {"MASTER_BUFFER_POOL": "-1", "BINLOG_RETENTION_SIZE": "10t"})
+    passwords = ("root_password", "capture_password", "clone_password", "gate_password", "monitor_password")
+    assert_names(text, *passwords, "MASTER_BUFFER_POOL", "BINLOG_RETENTION_SIZE")
 
 
 def test_gate(stack):
@@ -88,7 +89,14 @@ def test_gate(stack):
     [
         (
             "capture",
-            {"KAFKA_BOOTSTRAP": "kafka:port", "MASTER_PORT": "x", "STATUS_LISTEN": "8080:0.0.0.0", "LOG_RETENTION_HOURS": "-1"},
+            {
+                "KAFKA_BOOTSTRAP": "kafka:port",
+                "MASTER_PORT": "x",
+                "STATUS_LISTEN": "8080:0.0.0.0",
+                "LOG_RETENTION_HOURS": "-1",
+                "LOG_RETENTION_SIZE": "255m",
+                "COMPARE_HOURS": "1d",
+            },
             (
                 "KAFKA_BOOTSTRAP",
                 "MASTER_HOST",
@@ -97,6 +105,8 @@ def test_gate(stack):
                 "LOG_WRITER_PASSWORD",
                 "STATUS_LISTEN",
                 "LOG_RETENTION_HOURS",
+                "LOG_RETENTION_SIZE",
+                "COMPARE_HOURS",
             ),
         ),
         (

@@ -1,4 +1,4 @@
-"""The faults, and how long the stack may take to be whole again after each.
+"""Faults of processes, disks, logs and copies, and how long the stack may take to be whole again after each.
 
 In: the running stack under load, a source of randomness. Out: something broken, and nothing left broken by us at the end. Must never: use
 `docker kill`, which switches the restart policy off, or touch anything outside the test stack.
@@ -6,47 +6,13 @@ In: the running stack under load, a source of randomness. Out: something broken,
 
 import contextlib
 import os
-import threading
-from dataclasses import dataclass
-from collections.abc import Callable
-
-import pymysql
 
 from support import compose as containers
 from support import log
 from support.wait import wait_for
 
 from chaos_disk import limited_disk
-from chaos_load import counter
-
-COMMITS = 20
-
-
-@dataclass(frozen=True)
-class Fault:
-    """do(stack, load, choose) -> what exactly it did. bound_s: from its end until all serve and have everything.
-    rebuilds: none (continues where it was), some (can only clone again), any."""
-
-    name: str
-    bound_s: int
-    rebuilds: str
-    do: Callable
-
-
-FAULTS = {}
-
-
-def fault(name, bound_s, rebuilds="none"):
-    def keep(do):
-        FAULTS[name] = Fault(name, bound_s, rebuilds, do)
-        return do
-
-    return keep
-
-
-def hold(seconds):
-    """The length of a fault; nothing is waited for."""
-    threading.Event().wait(seconds)
+from chaos_registry import COMMITS, caught_up, fault, hold
 
 
 def stop_for(stack, choose, service, process, longest):
@@ -239,12 +205,6 @@ def fill_kafka_disk(stack, load, choose):
     return "until Kafka refused, then freed"
 
 
-def caught_up(stack, deadline_s):
-    target = stack.gtid("master")
-    for service in stack.satellites:
-        wait_for(lambda s=service: stack.contains(s, target), deadline_s, f"{service} to contain {target}")
-
-
 @fault("purge binlogs under a stopped capture", 120, "some")
 def purge_binlogs(stack, load, choose):
     """What was committed meanwhile is in no binlog and in no log: satellites can only clone."""
@@ -253,10 +213,67 @@ def purge_binlogs(stack, load, choose):
         load.await_commits(COMMITS)
         stack.sql("master", "FLUSH BINARY LOGS")
         newest = stack.sql("master", "SHOW BINARY LOGS")[-1][0]
-        stack.sql("master", f"PURGE BINARY LOGS TO '{newest}'")
+
+        def purged():
+            """Not while a thread of the master sends a file to the capture that is gone: a stopped container does not refuse what comes."""
+            for (thread,) in stack.sql("master", "SELECT id FROM performance_schema.processlist WHERE command LIKE 'Binlog Dump%'"):
+                stack.sql("master", f"KILL {thread}")
+            stack.sql("master", f"PURGE BINARY LOGS TO '{newest}'")
+            return stack.sql("master", "SHOW BINARY LOGS")[0][0] == newest
+
+        stack.wait_for(purged, 30, "the binlogs to be purged")
     finally:
         containers.compose("start", "capture")
     return f"to {newest}"
+
+
+@fault("reset the master's GTIDs", 120, "some")
+def reset_gtids(stack, load, choose):
+    """The same GTIDs come again, for other transactions."""
+    stack.sql("master", "RESET BINARY LOGS AND GTIDS")
+    load.await_commits(COMMITS)
+    return "under load"
+
+
+@fault("restore an older copy of the master", 120, "some")
+def restore_master(stack, load, choose):
+    """What was committed after the copy is gone, whoever had read it; then its GTIDs come again, for other transactions."""
+    before = {service: stack.incarnation(service) for service in stack.satellites}
+    copy = stack.state / "master-copy"
+    running = choose.random() < 0.5
+    try:
+        # A running one as a file system's snapshot has it.
+        with stack.paused("master", "mysqld") if running else stopped_master(stack):
+            with_master_copy(copy, "find /copy -mindepth 1 -delete && cp -a /var/lib/mysql/. /copy")
+        load.await_commits(COMMITS)
+        # Else nobody but the master has had what it loses, and the satellites are right to go on.
+        caught_up(stack, 90)
+        with load.paused():
+            with stopped_master(stack):
+                with_master_copy(copy, "find /var/lib/mysql -mindepth 1 -delete && cp -a /copy/. /var/lib/mysql")
+            lost = load.forget_lost()
+        for service in stack.satellites:
+            wait_for(lambda s=service: stack.incarnation(s) != before[s], 120, f"{service} to be cloned again")
+    finally:
+        with_master_copy(copy, "find /copy -mindepth 1 -delete")
+    return f"taken while it was {'running' if running else 'stopped'}, {lost} acknowledged transactions are gone"
+
+
+@contextlib.contextmanager
+def stopped_master(stack):
+    """Until it answers again, to the gate too."""
+    containers.compose("stop", "-t", "30", "master")
+    try:
+        yield
+    finally:
+        containers.compose("start", "master")
+    wait_for(lambda: stack.sql("master", "SELECT 1"), 60, "the master to answer")
+    wait_for(lambda: stack.server("master")["state"] == "up", 60, "the gate to reach the master")
+
+
+def with_master_copy(copy, script):
+    """As the runbook does: a container that has the master's volume, and /copy."""
+    containers.compose("run", "--rm", "--no-deps", "-T", "--entrypoint", "sh", "-v", f"{copy}:/copy", "master", "-c", script)
 
 
 @fault("expire the log under a stopped applier", 120, "some")
@@ -271,52 +288,3 @@ def expire_log(stack, load, choose):
     finally:
         containers.compose("start", service)
     return f"{service}, log begins at {offset}"
-
-
-# --- what people do --------------------------------------------------------------------------------------------------
-
-
-@fault("edit a row of a satellite", 90, "some")
-def edit_row(stack, load, choose):
-    """A row that is not there any more, or already there, when the master's change arrives."""
-    service = choose.choice(stack.satellites)
-    with contextlib.closing(stack.admin_connect(service)) as connection, connection.cursor() as cursor:
-        if choose.random() < 0.5:
-            row = counter(stack)
-            cursor.execute("DELETE FROM app.chaos_counters WHERE id = %s", (row,))
-            stack.sql("master", "UPDATE app.chaos_counters SET n = n + 1 WHERE id = %s", (row,))
-            return f"{service}: row {row} deleted, updated on the master"
-        row = 1_000_000 + choose.randrange(1_000_000)
-        cursor.execute("INSERT INTO app.chaos_counters VALUES (%s, 0, 'foreign')", (row,))
-        stack.sql("master", "INSERT INTO app.chaos_counters VALUES (%s, 1, 'right')", (row,))
-        stack.sql("master", "DELETE FROM app.chaos_counters WHERE id = %s", (row,))
-        return f"{service}: row {row} inserted, inserted on the master too"
-
-
-@fault("switch read_only off on a satellite", 90, "some")
-def read_only_off(stack, load, choose):
-    service = choose.choice(stack.satellites)
-    stack.sql(service, "SET GLOBAL read_only = OFF")
-    before = stack.incarnation(service)
-    wait_for(lambda: stack.incarnation(service) != before, 60, f"{service} to be cloned again")
-    return service
-
-
-@fault("leave a reader idle while DDL arrives", 40)
-def idle_reader(stack, load, choose):
-    """Readers that keep the table open on every satellite; the change must not wait for them for ever."""
-    with contextlib.ExitStack() as readers:
-        for service in stack.satellites:
-            connection = readers.enter_context(
-                contextlib.closing(
-                    pymysql.connect(host=containers.address(service), user="app", password=stack.password("app"), autocommit=True)
-                )
-            )
-            cursor = connection.cursor()
-            cursor.execute("START TRANSACTION READ ONLY")
-            cursor.execute("SELECT COUNT(*) FROM app.chaos_counters")
-        column = f"c{choose.randrange(1 << 40)}"
-        stack.sql("master", f"ALTER TABLE app.chaos_counters ADD COLUMN {column} INT")
-        caught_up(stack, 40)
-    stack.sql("master", f"ALTER TABLE app.chaos_counters DROP COLUMN {column}")
-    return "ALTER on app.chaos_counters"

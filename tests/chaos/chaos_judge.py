@@ -15,11 +15,11 @@ SERVICES = ("master", "kafka", "capture", "applier-1", "applier-2", "satellite-1
 # The exit status of verify for what can't be told: something is out of reach.
 NOT_PROVEN = 2
 LOG_BACK_S = 60
-KINDS = ("lost", "differs", "gtid", "stuck", "unexplained")
+KINDS = ("read", "lost", "differs", "gtid", "stuck", "unexplained")
 
 
 class Broken(Exception):
-    """kind: lost (an acknowledged commit), differs (a row), gtid (missing, twice, out of order), stuck, unexplained (a rebuild)."""
+    """kind: read (a read breaks its level's promise), lost (an acknowledged commit), differs (a row), gtid (missing, twice, out of order), stuck, unexplained (a rebuild)."""
 
     def __init__(self, kind, text):
         assert kind in KINDS
@@ -61,6 +61,17 @@ class Judge:
     def _writes_go_on(self):
         goal = len(self.load.acknowledged) + 3
         return lambda: len(self.load.acknowledged) >= goal
+
+    # --- reads ---------------------------------------------------------------------------------------------------
+
+    def reads(self, checker):
+        """What clients saw from before the fault until now, at all levels. Errors are allowed; that they end, settle has seen."""
+        checker.master_is_at()
+        checker.finish(deadline_s=180)
+        if checker.summary is None:
+            raise Broken("stuck", checker.report)
+        if any(checker.summary["violations"].values()):
+            raise Broken("read", checker.report)
 
     # --- right ---------------------------------------------------------------------------------------------------
 

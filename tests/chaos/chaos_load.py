@@ -35,6 +35,8 @@ class ChaosLoad(Writers):
         self._going.set()
         self._busy = threading.Semaphore(threads)
         self._count = threads
+        # The program that looks meanwhile, if there is one (consistency_run.py).
+        self.checker = None
 
     def _write(self, connection, number):
         # Even ids are not updated again.
@@ -60,12 +62,13 @@ class ChaosLoad(Writers):
 
     @contextlib.contextmanager
     def paused(self):
-        """No transaction is open in here."""
+        """No transaction is open in here; the checker does not write either."""
         self._going.clear()
         for _ in range(self._count):
             assert self._busy.acquire(timeout=90), "a writer hangs"
         try:
-            yield
+            with self.checker.paused() if self.checker else contextlib.nullcontext():
+                yield
         finally:
             for _ in range(self._count):
                 self._busy.release()
@@ -76,6 +79,15 @@ class ChaosLoad(Writers):
         self._stack.sql("master", f"TRUNCATE app.{self.table}")
         self._stack.sql("master", "TRUNCATE app.chaos_documents")
         self.acknowledged.clear()
+
+    def forget_lost(self):
+        """While paused: the master has gone back. What it does not have is expected no more, and nobody may read it; returns how many."""
+        there = {row[0] for row in self._stack.sql("master", f"SELECT id FROM app.{self.table}")}
+        lost = self.acknowledged - there
+        self.acknowledged -= lost
+        if self.checker:
+            self.checker.lost()
+        return len(lost)
 
     def missing(self, service):
         """Acknowledged ids that the server does not have, and ids of transactions that it has in part."""

@@ -5,6 +5,7 @@ In: the test stack. Out: one line per round; exit status 0 if every round held, 
 in .state/test/chaos.txt. Must never: go on after a broken round, or hide the seed that leads to it again.
 """
 
+import contextlib
 import os
 import random
 import sys
@@ -13,9 +14,12 @@ import time
 from support.stack import Stack
 
 import chaos_disk
-from chaos_faults import FAULTS
+import chaos_faults  # noqa: F401 its faults are in FAULTS
+import chaos_people  # noqa: F401 its faults too
 from chaos_judge import Broken, Judge
 from chaos_load import ChaosLoad
+from chaos_registry import FAULTS
+from consistency_run import Run, build
 
 
 def possible_faults(wanted=None):
@@ -37,8 +41,20 @@ def schedule(faults, choose):
         yield from order
 
 
+# The checker's part of the load: readers of each level, alone and beside another on one connection.
+CHECKER = {
+    "levels": "strong,session,bounded:100,eventual",
+    "writers": 4,
+    "readers": 8,
+    "rate": 20,
+    "checks": 1,
+    "duration": "1s",
+    "limit": "1h",
+}
+
+
 class Rounds:
-    """The load runs for as long as the context lasts."""
+    """The load runs for as long as the context lasts; in each round clients read at all levels, and what they saw is judged."""
 
     def __init__(self, stack, seed, say=print):
         self.stack, self.say = stack, say
@@ -48,6 +64,7 @@ class Rounds:
         self.number = 0
 
     def __enter__(self):
+        self.checker = build(self.stack.state)
         self.stack.await_satellites(90)
         self.load.__enter__()
         return self
@@ -58,13 +75,24 @@ class Rounds:
     def round(self, fault):
         self.number += 1
         self.load.await_commits(10)
-        self.judge.begin()
-        what = self._disturb(fault)
-        seconds = self.judge.settle(fault.bound_s)
+        with self._checked() as checker:
+            self.judge.begin()
+            what = self._disturb(fault)
+            seconds = self.judge.settle(fault.bound_s)
+            self.judge.reads(checker)
         self.judge.right()
         rebuilds = self.judge.rebuilds(fault.rebuilds)
         self.say(f"round {self.number:<3} {fault.name:<40} {seconds:5.1f} s of {fault.bound_s:>3}  rebuilds {rebuilds}  {what}")
         return seconds
+
+    @contextlib.contextmanager
+    def _checked(self):
+        with Run(self.stack, self.checker, "chaos", seed=self.choose.randrange(1, 1 << 31), **CHECKER) as checker:
+            self.load.checker = checker
+            try:
+                yield checker
+            finally:
+                self.load.checker = None
 
     def _disturb(self, fault):
         try:

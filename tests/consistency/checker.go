@@ -21,7 +21,7 @@ const (
 	torn      = "torn"     // a view shows a transaction in part
 	shifted   = "shifted"  // two statements of one read-only transaction show different snapshots
 	disorder  = "disorder" // a view shows a write but not one that was acknowledged before that write was sent
-	invented  = "invented" // a view shows what was rolled back, never written, or not yet written
+	invented  = "invented" // a view shows what was rolled back, never written, not yet written, or lost by the master
 	ownUnseen = "own"      // a transaction does not see exactly what it wrote itself
 )
 
@@ -37,10 +37,17 @@ type Violation struct {
 	Because  string
 }
 
-// Check judges every view. Views of one connection are judged in the order of their arrival.
-func Check(h History) []Violation {
+// Check judges every view, between two losses of the master each time by what it had left.
+func Check(h History) (found []Violation) {
+	for _, each := range periods(h) {
+		found = append(found, checkPeriod(each)...)
+	}
+	return found
+}
+
+// checkPeriod: views of one connection are judged in the order of their arrival.
+func checkPeriod(h History) (found []Violation) {
 	registers := index(h.Writes)
-	var found []Violation
 	walk(h, registers, func(v View, p *past) {
 		if v.Own != 0 {
 			found = append(found, checkOwn(v)...)
@@ -146,6 +153,8 @@ func checkInvented(v View, registers map[int]*register) (found []Violation) {
 			because = "nobody ever wrote it"
 		case w.RolledBack:
 			because = "its transaction was rolled back"
+		case w.Lost != 0 && v.Arrived > w.Lost:
+			because = "the master has lost it"
 		case w.Sent > v.Answered:
 			because = "it was sent after the answer"
 		default:

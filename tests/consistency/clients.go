@@ -55,10 +55,10 @@ func (s settings) reader(i int, r *recorder, gate string, probes <-chan probe) *
 // direct: how the names of those end that go to the master itself.
 const direct = "-direct"
 
-func (s settings) writer(i int, r *recorder, master, gate string, probes chan<- probe) *writer {
-	name, source := fmt.Sprintf("writer-%d%s", i, direct), master
+func (s settings) writer(i int, r *recorder, m *master, gate string, probes chan<- probe) *writer {
+	name, source := fmt.Sprintf("writer-%d%s", i, direct), m.source
 	if i%2 == 1 {
-		name, source = fmt.Sprintf("writer-%d-gate", i), gate
+		name, source = fmt.Sprintf("writer-%d-gate", i), func() string { return gate }
 	}
 	return &writer{owner: s.owner(name, i, r, rand.New(rand.NewSource(s.seed+int64(i)))), source: source,
 		pause: time.Second * time.Duration(s.writers) / time.Duration(s.rate), probes: probes, fanout: s.fanout}

@@ -84,6 +84,29 @@ class Run:
             self.process.stdin.write(line + "\n")
             self.process.stdin.flush()
 
+    def master_is_at(self):
+        """Its container may have another address than when the run began."""
+        self.tell(f"master {containers.address('master')}:3306")
+
+    @contextlib.contextmanager
+    def paused(self):
+        """Nothing is written in here, so that the master can go back."""
+        self._ask("pause", "paused")
+        try:
+            yield
+        finally:
+            self.tell("resume")
+
+    def lost(self):
+        """While paused: the master has gone back. What it does not have now need not be seen, and must not be any more."""
+        self.master_is_at()
+        self._ask("lost", "known")
+
+    def _ask(self, line, answer):
+        before = self.lines.count(answer + "\n")
+        self.tell(line)
+        wait_for(lambda: self.lines.count(answer + "\n") > before, 120, f"the program to answer {line!r}: {self.lines[-3:]}")
+
     def runs(self):
         return self.process.poll() is None
 

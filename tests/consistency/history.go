@@ -33,6 +33,7 @@ type Write struct {
 	Acked      Instant // after the commit was acknowledged; Never: lost, so its outcome is unknown
 	RolledBack bool    // rolled back on purpose: nobody may ever see it
 	With       []Part  // what the same transaction does to others
+	Lost       Instant // since when the master is known to have lost it, and nobody may see it; 0: it has not (periods)
 }
 
 // Part is what a transaction does to another register.
@@ -76,6 +77,13 @@ type Fault struct {
 	Ended  Instant // Never while it lasts
 }
 
+// Loss is that the master went back to an older copy of itself, while nothing was written.
+type Loss struct {
+	Begun Instant       // before that
+	Known Instant       // after it: who asks from here on must not see what is lost
+	Left  map[int]int64 // what each register has on the master since
+}
+
 // Failure is an error that a client got.
 type Failure struct {
 	Client string
@@ -104,6 +112,7 @@ type History struct {
 	Views    []View
 	Faults   []Fault
 	Failures []Failure
+	Losses   []Loss // rising
 	// Satellites are the names of the servers that are known to be satellites.
 	Satellites map[string]bool
 }

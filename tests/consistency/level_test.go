@@ -94,7 +94,7 @@ func TestEveryUnitHasOneOwner(t *testing.T) {
 		s, _ := settingsOf(t, "-levels="+levels)
 		owners := map[int]int{}
 		for i := 0; i < s.writers; i++ {
-			for _, id := range s.writer(i, nil, "", "", nil).own {
+			for _, id := range s.writer(i, nil, s.masterAt(""), "", nil).own {
 				owners[id]++
 			}
 		}

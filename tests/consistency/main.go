@@ -53,10 +53,10 @@ func judge(s settings, h History) int {
 
 func run(s settings) (History, error) {
 	fmt.Printf("seed %d: %d writers at %d writes/s together, %d readers at levels %v\n", s.seed, s.writers, s.rate, s.readers, s.levels)
-	direct := dsn(s.master, s.user, s.password, s.database)
+	m := s.masterAt(s.master)
 	gate := dsn(s.gate, s.user, s.password, s.database)
 	run := time.Now().UnixNano()
-	if err := prepareTables(s.layout, direct, run); err != nil {
+	if err := prepareTables(s.layout, m.source(), run); err != nil {
 		return History{}, fmt.Errorf("making the tables: %w", err)
 	}
 	var satellites []string
@@ -70,15 +70,15 @@ func run(s settings) (History, error) {
 	r := newRecorder(s.servers)
 	begin, faultsOver := make(chan struct{}), make(chan struct{})
 	if s.faults {
-		go followFaults(os.Stdin, r, begin, faultsOver)
+		go followFaults(os.Stdin, r, m, begin, faultsOver)
 	} else {
 		close(faultsOver)
 	}
 	if s.wait {
 		<-begin
 	}
-	load(s, r, direct, gate, faultsOver)
-	if err := lastLook(s.layout, r, map[string]string{"last look, master": direct, "last look, gate": gate}); err != nil {
+	load(s, r, m, gate, faultsOver)
+	if err := lastLook(s.layout, r, map[string]string{"last look, master": m.source(), "last look, gate": gate}); err != nil {
 		return History{}, fmt.Errorf("the last look: %w", err)
 	}
 	return r.history(), nil
@@ -94,7 +94,7 @@ func prepareTables(l layout, source string, run int64) error {
 }
 
 // load runs all clients until time, checks and faults are done, or until the limit.
-func load(s settings, r *recorder, direct, gate string, faultsOver <-chan struct{}) {
+func load(s settings, r *recorder, m *master, gate string, faultsOver <-chan struct{}) {
 	writing, stopWriting := context.WithCancel(context.Background())
 	reading, stopReading := context.WithCancel(context.Background())
 	defer stopWriting()
@@ -107,7 +107,7 @@ func load(s settings, r *recorder, direct, gate string, faultsOver <-chan struct
 		start(&readers, func() { one.run(reading) })
 	}
 	for i := 0; i < s.writers; i++ {
-		one := s.writer(i, r, direct, gate, probes)
+		one := s.writer(i, r, m, gate, probes)
 		start(&writers, func() { one.run(writing) })
 	}
 	await(s, r, faultsOver)

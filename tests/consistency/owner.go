@@ -30,6 +30,8 @@ func (l layout) ownedBy(i, owners int) (own []int) {
 
 // write raises one of the owner's registers, or several of a group, and records how that went. It returns one of the writes.
 func (o *owner) write(c *client, connection int) (Write, error) {
+	o.registry.writing.RLock()
+	defer o.registry.writing.RUnlock()
 	if o.values == nil {
 		o.values = map[int]int64{}
 	}

@@ -59,8 +59,11 @@ func (p *past) advance(at Instant) {
 
 func (p *past) remember(v View, registers map[int]*register) {
 	for id, value := range lowest(v) {
-		p.saw(id, value)
 		w, ok := registers[id].written(value)
+		if w.Lost != 0 {
+			continue
+		}
+		p.saw(id, value)
 		if !ok || w.RolledBack {
 			continue
 		}

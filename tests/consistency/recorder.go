@@ -10,10 +10,12 @@ import (
 
 type recorder struct {
 	start time.Time
-	mu    sync.Mutex
-	h     History
-	conns int
-	names map[string]string // servers by their hardware address
+	// Held by each write for as long as its outcome is open.
+	writing sync.RWMutex
+	mu      sync.Mutex
+	h       History
+	conns   int
+	names   map[string]string // servers by their hardware address
 }
 
 func newRecorder(names map[string]string) *recorder {
@@ -77,6 +79,21 @@ func (r *recorder) faultEnds(kind, target string) {
 	}
 }
 
+// pause returns when no write is under way; none begins before resume.
+func (r *recorder) pause() Instant {
+	r.writing.Lock()
+	return r.now()
+}
+
+func (r *recorder) resume() { r.writing.Unlock() }
+
+// loss: between two moments of a pause.
+func (r *recorder) loss(begun Instant, left map[int]int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.h.Losses = append(r.h.Losses, Loss{begun, r.now(), left})
+}
+
 // counted: writes, views and failures so far.
 func (r *recorder) counted() (writes, views, failures int) {
 	r.mu.Lock()
@@ -89,7 +106,8 @@ func (r *recorder) history() History {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return History{append([]Write(nil), r.h.Writes...), append([]View(nil), r.h.Views...),
-		append([]Fault(nil), r.h.Faults...), append([]Failure(nil), r.h.Failures...), satellites(r.names)}
+		append([]Fault(nil), r.h.Faults...), append([]Failure(nil), r.h.Failures...), append([]Loss(nil), r.h.Losses...),
+		satellites(r.names)}
 }
 
 // satellites: all named servers but the master.

@@ -33,6 +33,7 @@ func printReport(out io.Writer, h History, s Summary, violations []Violation) {
 	fmt.Fprintln(out, "answers took:       ", latencies(h.Views))
 	fmt.Fprintln(out, "errors:             ", counts(s.Errors, 0), "disallowed:", s.Disallowed)
 	fmt.Fprintln(out, "faults:             ", counts(s.Faults, 0))
+	fmt.Fprintln(out, "the master went back:", len(h.Losses))
 	printFaults(out, h.Faults)
 	printFailures(out, h)
 	printViolations(out, h, violations)

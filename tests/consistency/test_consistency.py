@@ -159,6 +159,7 @@ def broken_gate(stack):
     stack.recreate("gate")
 
 
+@pytest.mark.nightly(keep=2)
 @pytest.mark.parametrize(
     "broken,levels,violation",
     [
@@ -211,6 +212,7 @@ def silence_capture(stack):
     stack.recreate("capture")
 
 
+@pytest.mark.nightly
 def test_what_the_table_stream_does_not_tell_counts_as_having_written_everything(stack, silence_capture, broken_gate, binary, seed, capsys):
     stack.await_satellites()
     broken_gate("holes")

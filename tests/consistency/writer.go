@@ -17,7 +17,7 @@ type probe struct {
 
 type writer struct {
 	owner
-	source string
+	source func() string
 	pause  time.Duration // between two writes: the load's pace
 	probes chan<- probe
 	fanout int
@@ -47,7 +47,7 @@ func (w *writer) connected() bool {
 	if w.client != nil {
 		return true
 	}
-	c, err := dial(context.Background(), w.source)
+	c, err := dial(context.Background(), w.source())
 	if err != nil {
 		w.failed(stepConnect, err, w.registry.now())
 		return false

@@ -24,7 +24,7 @@ NOT_SET = {
 # Where the components' sources are, and how they write the name of a setting.
 SOURCES = {
     "gtid-gate/src": r'"(GATE_[A-Z0-9_]+)"',
-    "cdc-applier/src/main/java": r'"((?:KAFKA|LOG|STATUS|TABLE|MASTER|CAPTURE|SATELLITE|APPLIER)_[A-Z0-9_]+)"',
+    "cdc-applier/src/main/java": r'"((?:KAFKA|LOG|STATUS|TABLE|MASTER|CAPTURE|COMPARE|SATELLITE|APPLIER)_[A-Z0-9_]+)"',
 }
 # Read in another way than SOURCES says.
 ELSEWHERE = {"LOG_LEVEL": "cdc-applier's logback.xml", "LOG_CPUS": "multimed.schema.json", "GATE_CPUS": "multimed.schema.json"}

@@ -100,11 +100,11 @@ check_dependencies() {
   fi
 }
 
-# maven SUITE PHASE REPORTS: one of Maven's phases over cdc-applier.
+# maven SUITE PHASE REPORTS OPTION...: one of Maven's phases over cdc-applier.
 maven() {
   need_tools mvn=maven javac=openjdk-17-jdk-headless
   rm -rf cdc-applier/target/surefire-reports cdc-applier/target/failsafe-reports
-  suite "$1" junit 1800 "$3" mvn -B -ntp -f cdc-applier/pom.xml "$2"
+  suite "$1" junit 1800 "$3" mvn -B -ntp -f cdc-applier/pom.xml "$2" "${@:4}"
 }
 
 cdc_units() { maven cdc-applier-units test cdc-applier/target/surefire-reports; }
@@ -114,7 +114,12 @@ cdc_tests() {
   export MYSQL_TEST_IMAGE KAFKA_TEST_IMAGE
   MYSQL_TEST_IMAGE=multimed/mysql-master:$(setting MULTIMED_VERSION)
   KAFKA_TEST_IMAGE=$(sed -n 's/^KAFKA_IMAGE=//p' .state/images.env | grep . || setting KAFKA_IMAGE)
-  maven cdc-applier verify cdc-applier/target/surefire-reports:cdc-applier/target/failsafe-reports
+  local cases=()
+  case ${NIGHTLY:-} in
+    skip) cases=(-Dcomputed.cases=100) ;;
+    run) cases=(-Dcomputed.cases=2000) ;;
+  esac
+  maven cdc-applier verify cdc-applier/target/surefire-reports:cdc-applier/target/failsafe-reports "${cases[@]}"
 }
 
 # check_checker: what the consistency tests judge with; it must find every broken promise in histories that are made up.

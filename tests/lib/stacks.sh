@@ -24,7 +24,7 @@ on_stack() {
   suite "up-$name" command 900 '' bin/up
   began=$(elapsed)
   progress "$name ..."
-  launch "$log" 4800 env -C tests "$venv/bin/python" -m pytest -v --junit-xml="$test_state/reports/$name/pytest.xml" "$@"
+  launch "$log" "${TESTS_LIMIT:-5100}" env -C tests "$venv/bin/python" -m pytest -v --junit-xml="$test_state/reports/$name/pytest.xml" "$@"
   tail -n +1 -f --pid="$launched" "$log" | grep --line-buffered -E '(PASSED|FAILED|ERROR|SKIPPED) +\[' | sed -u "s/^/$name:   /" &
   # Its lines are progress enough. (Not by a redirection: what the traps say at the end would be lost with it.)
   quiet=yes await "$launched" "$name" "$log" || status=$?

@@ -16,9 +16,9 @@ progress() {
 }
 
 # launch LOG SECONDS COMMAND...: in a process group of its own, so that all of it can be ended; sets `launched`. Whatever hangs ends in time
-# for the whole run to stay within 90 minutes.
+# for the whole run to stay within 90 minutes; the nightly one sets TESTS_LIMIT, in seconds.
 launch() {
-  local log=$1 seconds=$2 left=$((4800 - $(elapsed)))
+  local log=$1 seconds=$2 left=$((${TESTS_LIMIT:-5100} - $(elapsed)))
   shift 2
   ((seconds < left)) || seconds=$((left > 1 ? left : 1))
   setsid timeout --kill-after=30 "$seconds" "$@" > "$log" 2>&1 < /dev/null &

@@ -65,14 +65,14 @@ def test_settings_reach_the_file(tmp_path):
 def test_servers_and_clients_can_be_reached_by_unix_sockets(tmp_path):
     _, target = render(
         tmp_path,
-        MASTER="/sockets/master.sock",
+        MASTER="/sockets/master/mysqld.sock",
         GATE="/sockets/gate-proxy.sock",
         PROXYSQL_SOCKET="/clients/proxysql.sock",
         PROXYSQL_LISTEN="[::1]:7033",
     )
     text = target.read_text()
     for line in (
-        'address="/sockets/master.sock", port=0',
+        'address="/sockets/master/mysqld.sock", port=0',
         'address="/sockets/gate-proxy.sock", port=0',
         'interfaces="[::1]:7033;/clients/proxysql.sock"',
     ):

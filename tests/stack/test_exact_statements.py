@@ -211,7 +211,7 @@ def test_ddl_in_another_character_set(stack, schema, player, became, charset, wo
         "INSERT INTO in_it VALUES (1)",
         f"DROP DATABASE `{schema}_{word}`",
     )
-    # Debezium reads such a name wrongly: then the rows don't agree with the table map, and go raw.
+    # A table that is gone before capture asks what it computes goes raw.
     assert {kind.split()[0] for kind in became()} <= {"statement", "rows", "raw"}
     assert_same_schema(stack, schema)
 
@@ -374,6 +374,7 @@ def test_routines_and_views_keep_who_and_how(stack, schema, player, became):
 INJECTED = "ex_injected"
 
 
+@pytest.mark.nightly(keep=1)
 @pytest.mark.parametrize("charset, codec", [("gbk", "gbk"), ("sjis", "cp932"), ("big5", "big5"), ("gb18030", "gb18030")])
 def test_the_copy_of_a_temporary_table_runs_no_other_statement_on_satellites(stack, schema, player, became, charset, codec):
     player.cursor.execute(f"SET NAMES {charset}")
@@ -389,6 +390,7 @@ def test_the_copy_of_a_temporary_table_runs_no_other_statement_on_satellites(sta
     assert_same_answer(stack, "SHOW DATABASES LIKE 'ex_injected'")
 
 
+@pytest.mark.nightly(keep=1)
 @pytest.mark.parametrize("clause", ["SUBJECT", "ISSUER", "CIPHER"])
 def test_a_requirement_of_an_account_runs_no_other_statement_on_satellites(stack, schema, player, became, clause):
     player.play("before", "DROP USER IF EXISTS ex_required")

@@ -199,9 +199,9 @@ def test_a_drain_and_a_limit_survive_the_gates_restart(stack, table, restored):
     try:
         gate("drain", "satellite-2")
         gate("limit", "satellite-1", "running=17")
-        gate("limit", "master", "connections=900")
+        gate("limit", "master", "connections=700")
         before = seen()
-        assert before["satellite-2"][0] == "draining" and before["satellite-1"][1:] == (17, 1000) and before["master"][2] == 900
+        assert before["satellite-2"][0] == "draining" and before["satellite-1"][1:] == (17, 1000) and before["master"][2] == 700
         assert restarted(lambda: stack.kill_container("gate")) == before
         assert restarted(lambda: stack.compose("up", "-d", "--no-build", "--no-deps", "--force-recreate", "gate")) == before
     finally:

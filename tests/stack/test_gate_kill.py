@@ -4,6 +4,7 @@ import contextlib
 
 import pymysql
 import pytest
+from pymysql.constants.SERVER_STATUS import SERVER_STATUS_IN_TRANS
 
 from support.stack import ADMIN
 from support.wait import wait_for
@@ -91,6 +92,16 @@ def test_the_id_of_the_handshake_kills_in_every_form(session, texts, results):
         assert run(killer, *texts) == results
     wait_for(lambda: not alive(victim), 10, "the session to be gone")
     assert run(killer, "SELECT 1") == [((1,),)]
+
+
+def test_a_kill_within_a_text_shows_the_transaction_in_its_flags(session):
+    victim, killer = session(), session()
+    with killer.cursor() as cursor:
+        cursor.execute(f"BEGIN; KILL {victim.thread_id()}; SELECT 1")
+        of_begin = killer._result.server_status
+        assert cursor.nextset()
+        of_kill = killer._result.server_status
+    assert of_begin & of_kill & SERVER_STATUS_IN_TRANS
 
 
 def test_a_statement_that_is_prepared_kills(stack):

@@ -96,7 +96,7 @@ def test_no_more_statements_run_at_a_time_than_the_limit(stack, sessions, limit)
 def test_a_raised_limit_lets_those_that_wait_run(stack, sessions, limit):
     for name in stack.satellites:
         limit(name, running=1)
-    threads, errors = at_once(sessions(6), lambda c: ask(c, "SELECT SLEEP(1.5), COUNT(*) FROM items"))
+    threads, errors = at_once(sessions(6), lambda c: ask(c, "SELECT /* multimed: consistency=eventual */ SLEEP(1.5), COUNT(*) FROM items"))
     stack.wait_for(lambda: sum(s["queued"] for s in stack.servers()) == 4, 10, "four wait")
     for name in stack.satellites:
         limit(name, running=10)
@@ -170,7 +170,7 @@ def test_kill_query_reaches_a_statement_that_waits_for_its_turn(stack, sessions,
         limit(name, running=1)
     busy, (waiting, killer) = sessions(2), sessions(2)
     threads, errors = keep_busy(stack, busy, 4)
-    caught, caught_errors = at_once([waiting], lambda c: ask(c, "SELECT COUNT(*) FROM items"))
+    caught, caught_errors = at_once([waiting], lambda c: ask(c, "SELECT /* multimed: consistency=eventual */ COUNT(*) FROM items"))
     stack.wait_for(lambda: sum(s["queued"] for s in stack.servers()) == 1, 10, "one waits")
     ask(killer, f"KILL QUERY {waiting.connection.thread_id()}")
     left(caught)

@@ -4,6 +4,7 @@ import contextlib
 
 import pytest
 
+from support import compose as containers
 from support.gate import operate as gate
 from support.stack import USER
 
@@ -53,7 +54,7 @@ def test_where_the_socket_would_make_another_account_of_the_user_tcp_is_used(sta
 
 @pytest.mark.fault
 def test_a_socket_that_is_gone_costs_nothing(stack, table, undrained):
-    stack.compose("exec", "-T", "satellite-1", "rm", "/sockets/satellite-1.sock")
+    stack.compose("exec", "-T", "satellite-1", "rm", "/sockets/satellite-1/mysqld.sock")
     before = stack.incarnation("satellite-1")
     with contextlib.closing(stack.gate_connect()) as connection, connection.cursor() as cursor:
         found = dict(read_everywhere(stack, cursor))
@@ -63,3 +64,23 @@ def test_a_socket_that_is_gone_costs_nothing(stack, table, undrained):
     stack.await_satellites()
     with contextlib.closing(stack.gate_connect()) as connection, connection.cursor() as cursor:
         assert dict(read_everywhere(stack, cursor))["satellite-1"] == {"Socket"}
+
+
+TAKEOVERS = ["rm -f {}/mysqld.sock", "mv {} {}.old", "touch {}/mysqld.sock.new", "ln -s /tmp {}/mysqld.sock.lock.new", "chmod 0777 {}"]
+
+
+@pytest.mark.parametrize("victim", ["master", "satellite-2"])
+@pytest.mark.parametrize("takeover", TAKEOVERS)
+def test_a_server_that_was_taken_over_cannot_put_a_socket_in_anothers_place(stack, victim, takeover):
+    """Users' passwords go over them."""
+    user = containers.execute("satellite-1", "stat", "-c", "%u", "/sockets/satellite-1").stdout.strip()
+    command = takeover.replace("{}", f"/sockets/{victim}")
+    done = containers.run("docker", "exec", "--user", user, containers.container("satellite-1"), "sh", "-c", command, check=False)
+    assert done.returncode != 0 and "denied" in done.stderr + done.stdout or "not permitted" in done.stderr, done
+    assert stack.client(victim, "SELECT 1").strip() == "1"
+
+
+def test_no_server_has_rights_that_it_does_not_need(stack):
+    for service in ("master", "satellite-1", "capture", "applier-1", "kafka", "gate", "gate-port"):
+        host = containers.inspect(service)["HostConfig"]
+        assert host["CapDrop"] == ["ALL"] and "no-new-privileges:true" in host["SecurityOpt"], service

@@ -250,6 +250,12 @@ def test_what_is_set_for_the_next_transaction_waits_for_one(opened, between, is_
     ask(cursor, "COMMIT", "INSERT INTO t VALUES (6, 6)")
 
 
+@pytest.mark.parametrize("text", ["SET SESSION TRANSACTION READ WRITE", "SET @@SESSION.transaction_read_only = 0"])
+def test_what_is_set_for_the_session_holds_for_the_next_transaction(opened, text):
+    cursor = opened()
+    ask(cursor, "SET TRANSACTION READ ONLY", text, "BEGIN", "INSERT INTO t VALUES (7, 7)", "COMMIT")
+
+
 def test_the_current_schema_that_was_dropped_is_none(stack, schema, opened):
     cursor = opened()
     other = f"{schema[:50]}_d"

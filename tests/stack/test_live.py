@@ -4,37 +4,24 @@ import time
 
 import pytest
 
+from support import compose as containers
+from support.live import APPLIERS, live, write_until_live
 from support.same import assert_same_rows
 
-LIVE = "multimed_applier_live"
-APPLIERS = ("applier-1", "applier-2")
+# Capture's producer gives a record up after 30 s.
+AWAY_S = 60
 
 
-def live(stack, applier):
-    return stack.metrics(applier).total(LIVE) == 1
-
-
-def write_until_live(stack, wait_for, appliers=APPLIERS):
-    """An applier begins to follow capture when it has got a transaction from the log that was committed a moment ago."""
-    stack.sql("master", "CREATE TABLE IF NOT EXISTS app.live (id BIGINT PRIMARY KEY)")
-
-    def write():
-        stack.sql("master", "INSERT INTO app.live VALUES (%s)", (time.time_ns(),))
-        return all(live(stack, applier) for applier in appliers)
-
-    wait_for(write, 30, "appliers to follow capture")
-
-
-def test_appliers_follow_capture(stack, wait_for):
-    write_until_live(stack, wait_for)
+def test_appliers_follow_capture(stack):
+    write_until_live(stack)
     assert stack.metrics("capture").total("multimed_capture_live_readers") == len(APPLIERS)
     stack.await_satellites()
     assert_same_rows(stack, "app", "live")
 
 
 @pytest.mark.fault
-def test_satellites_follow_while_the_log_stands_still(stack, wait_for):
-    write_until_live(stack, wait_for)
+def test_satellites_follow_while_the_log_stands_still(stack):
+    write_until_live(stack)
     with stack.paused("kafka", "java"):
         stack.sql("master", "INSERT INTO app.live VALUES (1)")
         stack.await_satellites()
@@ -47,9 +34,37 @@ def test_satellites_follow_while_the_log_stands_still(stack, wait_for):
 
 
 @pytest.mark.fault
-def test_what_capture_told_and_did_not_log_comes_again_and_is_skipped(stack, load, wait_for):
+@pytest.mark.whole_log
+def test_satellites_follow_for_as_long_as_kafka_is_away(stack, load, wait_for):
+    """They stood still after some seconds, since capture's producer waited for a broker, and for good after 30 s."""
+    write_until_live(stack)
+    before = {service: stack.incarnation(service) for service in stack.satellites}
+    with load(stack, pace_s=0.02) as writers:
+        containers.compose("stop", "-t", "5", "kafka")
+        try:
+            end = time.monotonic() + AWAY_S
+            while time.monotonic() < end:
+                writers.await_commits(50)
+                stack.await_satellites(10)
+                assert all(live(stack, applier) for applier in APPLIERS)
+                assert {server["state"] for server in stack.servers()} == {"up"}
+            assert "the log does not acknowledge" in stack.page("capture", "/ready")[1]
+        finally:
+            containers.compose("start", "kafka")
+        wait_for(lambda: stack.page("capture", "/ready")[0] == 200, 60, "capture to be ready")
+        writers.await_commits(50)
+    stack.await_satellites()
+    assert_same_rows(stack, "app", writers.table)
+    writers.assert_all_acknowledged_are_there("master", *stack.satellites)
+    assert {service: stack.incarnation(service) for service in stack.satellites} == before, "nobody cloned"
+    write_until_live(stack)
+    assert "verified" in containers.run("make", "-s", "verify", timeout=240, env={"COMPARE_TIMEOUT_S": "60"}).stdout
+
+
+@pytest.mark.fault
+def test_what_capture_told_and_did_not_log_comes_again_and_is_skipped(stack, load):
     """The log stands still, so that what satellites already have is lost with capture."""
-    write_until_live(stack, wait_for)
+    write_until_live(stack)
     before = {service: stack.incarnation(service) for service in stack.satellites}
     with load(stack) as writers:
         writers.await_commits(50)
@@ -64,23 +79,23 @@ def test_what_capture_told_and_did_not_log_comes_again_and_is_skipped(stack, loa
     assert {service: stack.incarnation(service) for service in stack.satellites} == before, "nobody cloned"
     skipped = sum(stack.metrics(applier).total("multimed_applier_skipped_total") for applier in APPLIERS)
     assert skipped > 0, "the new capture brought again what the log lacked"
-    write_until_live(stack, wait_for)
+    write_until_live(stack)
 
 
 @pytest.mark.fault
-def test_an_applier_that_stands_still_goes_on_with_the_log(stack, load, wait_for):
-    write_until_live(stack, wait_for)
+def test_an_applier_that_stands_still_goes_on_with_the_log(stack, load):
+    write_until_live(stack)
     with load(stack) as writers:
         with stack.paused("applier-1", "java"):
             writers.await_commits(500)
         writers.await_commits(50)
     stack.await_satellites()
     assert_same_rows(stack, "app", writers.table)
-    write_until_live(stack, wait_for)
+    write_until_live(stack)
 
 
-def test_a_transaction_in_parts_comes_from_the_log(stack, wait_for):
-    write_until_live(stack, wait_for)
+def test_a_transaction_in_parts_comes_from_the_log(stack):
+    write_until_live(stack)
     before = retries(stack)
     stack.sql("master", "CREATE TABLE app.in_parts (id INT PRIMARY KEY, t VARCHAR(1000))")
     rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT i, REPEAT('x', 1000) FROM n"
@@ -89,7 +104,7 @@ def test_a_transaction_in_parts_comes_from_the_log(stack, wait_for):
     stack.await_satellites()
     assert_same_rows(stack, "app", "in_parts")
     assert retries(stack) == before, "nothing was tried twice"
-    write_until_live(stack, wait_for)
+    write_until_live(stack)
 
 
 def retries(stack):

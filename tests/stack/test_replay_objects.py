@@ -1,7 +1,11 @@
 """DDL, views, routines, triggers, events, users and grants arrive on the satellites as on the master."""
 
+import contextlib
+
+import pymysql
 import pytest
 
+from support import compose as containers
 from support.same import assert_same_account, assert_same_answer, assert_same_rows, assert_same_schema
 
 
@@ -73,6 +77,42 @@ def test_procedures_and_functions(stack, schema, execute):
     assert_same_schema(stack, schema)
     assert_same_answer(stack, f"SELECT `{schema}`.twice(21)")
     assert stack.sql("satellite-1", f"SELECT COUNT(*), COUNT(DISTINCT v) FROM `{schema}`.t") == [(20, 20)]
+
+
+def test_who_creates_a_function_may_use_it_on_every_server(stack, schema, execute, incarnations):
+    rows = (
+        f"SELECT Host, Db, User, Routine_name, Routine_type, Proc_priv FROM mysql.procs_priv WHERE Db = '{schema}' ORDER BY 1, 2, 3, 4, 5"
+    )
+    accounts = ("creator", "owner", "'o\\'b`r'")
+    for account in accounts:
+        stack.sql("master", f"DROP USER IF EXISTS {account}")
+    for account in accounts:
+        execute(f"CREATE USER {account} IDENTIFIED BY 'pass-1'", f"GRANT CREATE ROUTINE, SELECT ON `{schema}`.* TO {account}")
+    execute(f"GRANT ALL ON `{schema}`.* TO owner")
+    for user, name in (("creator", "c``f"), ("owner", "w``f"), ("o'b`r", "o``f")):
+        with (
+            contextlib.closing(stack.gate_connect(user=user, password="pass-1", database=schema)) as connection,
+            connection.cursor() as cursor,
+        ):
+            cursor.execute(f"CREATE FUNCTION `{name}`(a INT) RETURNS INT DETERMINISTIC RETURN a + 1")
+            cursor.execute(f"CREATE FUNCTION IF NOT EXISTS `{name}`(a INT) RETURNS INT DETERMINISTIC RETURN a + 2")
+            cursor.execute(f"SELECT `{name}`(1)")
+            assert cursor.fetchall() == ((2,),)
+            cursor.execute("CREATE PROCEDURE gone() SELECT 1")
+            cursor.execute("DROP PROCEDURE gone")
+    assert_same_answer(stack, rows)
+    assert [row[2:4] for row in stack.sql("satellite-1", rows)] == [("creator", "c`f"), ("o'b`r", "o`f")]
+    for account in accounts:
+        assert_same_account(stack, account)
+    for service in stack.satellites:
+        options = {"user": "creator", "password": "pass-1", "ssl_disabled": True}
+        with pymysql.connect(host=containers.address(service), **options) as connection, connection.cursor() as cursor:
+            cursor.execute(f"SELECT `{schema}`.`c``f`(1)")
+            assert cursor.fetchall() == ((2,),)
+    execute("DROP FUNCTION `o``f`", "DROP FUNCTION `c``f`", "DROP FUNCTION `w``f`")
+    assert list(assert_same_answer(stack, rows)) == []
+    execute(*(f"DROP USER {account}" for account in accounts))
+    assert {service: stack.incarnation(service) for service in stack.satellites} == incarnations, "a satellite was rebuilt"
 
 
 def test_what_a_trigger_does_arrives_once(stack, schema, execute):

@@ -105,6 +105,18 @@ def test_enum_set_bit_and_geometry(stack, schema, execute):
     assert_same_rows(stack, schema)
 
 
+def test_texts_beside_vectors_and_geometries(stack, schema, execute):
+    """The table map counts a vector among the texts when it names their character sets, and a geometry not."""
+    for at, columns in enumerate(("a, b, x, l", "x, l, a, b", "l, x, b, a")):
+        types = {"a": "VARCHAR(10)", "b": "TEXT", "l": "CHAR(5) CHARACTER SET latin1", "x": "GEOMETRY /*!90000 , v VECTOR(2) */"}
+        execute(
+            f"CREATE TABLE beside{at} (id INT PRIMARY KEY, {', '.join(f'{name} {types[name]}' for name in columns.split(', '))})",
+            f"INSERT INTO beside{at} (id, a, b, l) VALUES (1, 'é', 'ü', 'ö'), (2, NULL, NULL, NULL)",
+            f"UPDATE beside{at} SET x = ST_GeomFromText('POINT(1 2)') /*!90000 , v = STRING_TO_VECTOR('[1,2]') */ WHERE id = 1",
+        )
+    assert_same_rows(stack, schema)
+
+
 def test_an_invalid_enum_value_under_a_lenient_sql_mode(stack, schema, execute):
     execute(
         "CREATE TABLE lenient (id INT PRIMARY KEY, e ENUM('a','b'))",

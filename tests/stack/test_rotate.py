@@ -263,6 +263,7 @@ def test_whoever_connects_after_a_rotation_was_killed_gets_in_and_the_next_one_e
     assert_everybody_can_connect_anew(stack)
 
 
+@pytest.mark.nightly
 def test_a_rotation_that_was_killed_before_kafka_restarted_can_be_ended(stack, table):
     before = passwords(stack)
     with rotating("4/5"):
@@ -271,6 +272,7 @@ def test_a_rotation_that_was_killed_before_kafka_restarted_can_be_ended(stack, t
     assert_renewed(stack, before)
 
 
+@pytest.mark.nightly
 def test_a_rotation_whose_new_passwords_are_gone_locks_nobody_out(stack, table):
     """The servers have them in the first place, and those of the files in the second, which the next rotation must not take from them."""
     before = passwords(stack)
@@ -282,6 +284,7 @@ def test_a_rotation_whose_new_passwords_are_gone_locks_nobody_out(stack, table):
     assert_everybody_can_connect_anew(stack)
 
 
+@pytest.mark.nightly
 def test_a_satellite_that_clones_meanwhile_has_the_new_passwords(stack, table, incarnations):
     before = passwords(stack)
     stack.kill_process("satellite-2", "mysqld")
@@ -333,6 +336,7 @@ def accounts_made_step_by_step(satellite):
         containers.execute(satellite, "mv", "/usr/bin/mysql.real", "/usr/bin/mysql")
 
 
+@pytest.mark.nightly
 def test_a_satellite_that_makes_the_appliers_account_meanwhile_has_both_passwords(stack, table, incarnations):
     before = passwords(stack)
     with accounts_made_step_by_step("satellite-2") as steps:

@@ -136,6 +136,7 @@ def test_sizes_grow_while_a_server_runs_and_its_next_mysqld_has_them_too(stack, 
     assert sizes("satellite-2") == {"pool": 1024, "tmpfs": 2048, "memory": 5120}
 
 
+@pytest.mark.nightly
 def test_a_container_that_restarts_gets_its_sizes_back_with_make_up(stack, table, up):
     up(**LARGER)
     incarnation = stack.incarnation("satellite-2")
@@ -148,6 +149,7 @@ def test_a_container_that_restarts_gets_its_sizes_back_with_make_up(stack, table
     assert sizes("satellite-2")["tmpfs"] == 2048
 
 
+@pytest.mark.nightly
 def test_sizes_shrink_but_no_tmpfs(stack, table, up):
     before = identities(*EVERYBODY)
     up(**LARGER)
@@ -185,6 +187,7 @@ def test_what_needs_another_container_is_renewed_one_satellite_at_a_time(stack, 
     assert {server["state"] for server in stack.servers()} == {"up"}, "nobody stays drained"
 
 
+@pytest.mark.nightly
 def test_a_satellite_that_was_drained_by_hand_stays_so(stack, table, up):
     gate("drain", "satellite-2")
     up(SATELLITE_TMPFS="900m")
@@ -236,6 +239,7 @@ def up_that_drains(stack, name, settings):
         process.wait(timeout=30)
 
 
+@pytest.mark.nightly(keep=1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_renewal_that_is_ended_leaves_nobody_drained(stack, table, up, number):
     with held(stack, "satellite-1"), up_that_drains(stack, "satellite-1", {"SATELLITE_TMPFS": "900m"}) as process:
@@ -244,6 +248,7 @@ def test_a_renewal_that_is_ended_leaves_nobody_drained(stack, table, up, number)
     assert "nothing changes" in up()
 
 
+@pytest.mark.nightly
 def test_a_renewal_that_was_killed_leaves_nobody_drained_after_the_next_make_up(stack, table, up):
     with held(stack, "satellite-1"), up_that_drains(stack, "satellite-1", {"SATELLITE_TMPFS": "900m"}):
         gate("drain", "satellite-2")
@@ -266,6 +271,7 @@ def test_a_transaction_on_a_satellite_that_goes_ends_when_its_client_ends_it(sta
     assert {server["name"] for server in stack.servers()} == {"master", *stack.satellites}
 
 
+@pytest.mark.nightly
 def test_a_service_of_the_operators_that_never_ends_is_made_anew_and_not_waited_for(stack, table, up, tmp_path):
     def declare(number):
         image = containers.inspect("gate")["Config"]["Image"]

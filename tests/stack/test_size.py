@@ -1,5 +1,4 @@
-"""What is large passes in bounded memory: the appliers have half of what the stack gives them, capture, which Debezium's copies are in too,
-no more than the stack gives it."""
+"""What is large passes in bounded memory: the appliers have half of what the stack gives them, capture no more than the stack gives it."""
 
 import pytest
 

@@ -60,6 +60,28 @@ def test_a_row_that_was_changed_behind_the_appliers_back_is_found(stack):
     stack.await_satellites(90)
 
 
+@pytest.mark.fault
+def test_indexes_that_answer_differently_over_equal_rows_are_found(stack):
+    stack.client(
+        "master",
+        "SET time_zone = '+00:00'; DROP TABLE IF EXISTS app.hours; CREATE TABLE app.hours (id INT PRIMARY KEY, ts TIMESTAMP, "
+        "v INT AS (HOUR(ts)), KEY of_column (v), KEY of_expression ((HOUR(ts))), w VARCHAR(9), FULLTEXT KEY words (w)); "
+        "INSERT INTO app.hours (id, ts, w) VALUES (1, '2026-01-01 01:00:00', 'apple'), (2, '2026-01-01 03:00:00', '1st')",
+    )
+    stack.await_satellites()
+    assert stack.compare().count("identical") == len(stack.satellites)
+    before = stack.incarnation("satellite-1")
+    stack.client("satellite-1", "SET sql_log_bin = 0, time_zone = '+05:30'; ALTER TABLE app.hours FORCE, ALGORITHM = COPY")
+    done = containers.run("mysql-satellite/compare", "master", *stack.satellites, check=False)
+    assert done.returncode == 1 and "satellite-1: 2 differences" in done.stdout and "satellite-2: identical" in done.stdout, done.stdout
+    assert "app.hours: index of_expression answers differently: master 1 / 1, satellite-1 0 / 0" in done.stdout, done.stdout
+    assert "app.hours: index of_column answers differently: master 2 / " in done.stdout, done.stdout
+    stack.kill_process("satellite-1", "mysqld")
+    stack.wait_for(lambda: stack.incarnation("satellite-1") != before, 90, "satellite-1 to be cloned again")
+    stack.await_satellites(90)
+
+
+@pytest.mark.nightly(keep=1)
 @pytest.mark.whole_log
 @pytest.mark.fault
 @pytest.mark.parametrize(

@@ -234,7 +234,8 @@ class Stack:
         """Makes containers anew with other settings (of .env or of what docker-compose.yml passes on), and waits until
         the stack serves. Without settings: back to what the test stack has."""
         containers.compose("up", "-d", "--no-build", "--no-deps", "--force-recreate", *services, env=settings)
-        wait_for(self._serves, 90, f"the stack to serve with {services} recreated")
+        # The gate may not have noticed yet that the master is a new one.
+        wait_for(lambda: self.sql("master", "SELECT 1") and self._serves(), 90, f"the stack to serve with {services} recreated")
 
     def await_debezium(self):
         """Until rows go into the log: after its start, or when it was behind, capture goes without Debezium for a while."""

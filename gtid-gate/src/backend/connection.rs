@@ -4,8 +4,9 @@
 //! Must never: be used after an error that leaves its state in doubt; send a password in clear text over a network.
 
 use super::pool::{ConnectionPermit, Pooled};
+use super::position::Incarnation;
 use super::query::{self, MAX_OWN_ANSWER, TextResult};
-use super::server::{Incarnation, Role};
+use super::server::Role;
 use crate::net::{socket, tls};
 use crate::protocol::charset::Encoding;
 use crate::protocol::codec::Conn;
@@ -30,6 +31,9 @@ const COM_RESET_CONNECTION: u8 = 0x1f;
 
 const MAX_COMMAND: u32 = 1 << 30;
 const UTF8MB4: u8 = 255;
+
+/// Of a server's max_connections not for sessions: the gate's own, capture's or the applier's, operators'.
+const OTHERS_CONNECTIONS: usize = 32;
 
 const READ_ONLY: &str =
     "SET SESSION transaction_read_only = 1, SESSION transaction_isolation = 'REPEATABLE-READ'";
@@ -331,12 +335,16 @@ impl Backend {
     }
 
     /// The server's incarnation (the nonce of this boot; on a foreign server its uuid and the second it started in), and
-    /// the account that this connection became.
+    /// the account that this connection became. How many connections it takes bounds those of sessions.
     pub async fn identify(&mut self) -> Result<(Incarnation, String), BackendError> {
         let own = self
-            .query("SELECT @@global.report_host, @@global.server_uuid, CURRENT_USER()")
+            .query("SELECT @@global.report_host, @@global.server_uuid, CURRENT_USER(), @@global.max_connections")
             .await?;
         let account = own.text(0, 2).unwrap_or_default().to_owned();
+        if let Some(most) = own.text(0, 3).and_then(|n| n.parse::<usize>().ok()) {
+            let room = most.saturating_sub(OTHERS_CONNECTIONS).max(1);
+            self.server.pool.set_room(room);
+        }
         let uuid = own.text(0, 1).unwrap_or_default();
         if let Some(nonce) = own.text(0, 0).filter(|n| !n.is_empty()) {
             return Ok((format!("{nonce}/{uuid}").into(), account));

@@ -3,6 +3,7 @@
 //! In: addresses. Out: lists of servers, as they are at one time. Must never: have two servers of one address or one name.
 
 use super::connection::Server;
+use super::marks::Marks;
 use super::server::{Role, lag_transactions};
 use super::times::DigestTimes;
 use crate::common::classes::Classes;
@@ -25,6 +26,7 @@ pub struct Servers {
     classes: Arc<Classes>,
     /// What queries take on each of them.
     pub digest_times: Arc<DigestTimes>,
+    marks: Arc<Marks>,
     /// Tells that one of them was lost.
     pub any_loss: Arc<Notify>,
 }
@@ -40,6 +42,7 @@ impl Servers {
         let mut master = Server::new(0, name, Role::Master, address, limits, loss, times);
         master.socket = socket(sockets.as_deref(), &master.address);
         Self {
+            marks: master.marks.clone(),
             master: Arc::new(master),
             satellites: Mutex::new(Arc::from([])),
             last_id: AtomicUsize::new(0),
@@ -96,6 +99,7 @@ impl Servers {
         let (role, limits) = (Role::Satellite, self.limits);
         let (loss, times) = (self.any_loss.clone(), self.digest_times.clone());
         let mut server = Server::new(id, name, role, address, limits, loss, times);
+        server.marks = self.marks.clone();
         server.socket = socket(self.sockets.as_deref(), &server.address);
         server.bound = self.classes.bound_to(&server.name);
         let server = Arc::new(server);
@@ -157,11 +161,8 @@ impl Servers {
 
 fn socket(sockets: Option<&Path>, address: &Address) -> Option<PathBuf> {
     let plain = !address.host.contains('/');
-    Some(
-        sockets
-            .filter(|_| plain)?
-            .join(format!("{}.sock", address.host)),
-    )
+    let own = sockets.filter(|_| plain)?.join(&address.host);
+    Some(own.join("mysqld.sock"))
 }
 
 /// `8.4.7-suffix` is 80407; 0 if it is no version.

@@ -4,7 +4,7 @@
 //! Must never: take an answer of another server for this one's.
 
 use super::connection::{Backend, Server, Socket, Wish, bounded};
-use super::server::Position;
+use super::position::Position;
 use crate::common::secret::Renewable;
 use crate::gtid::{GtidError, GtidSet};
 use crate::ops::config::Config;
@@ -90,7 +90,7 @@ impl Monitor {
     }
 
     pub fn publish(&self, position: Arc<Position>) {
-        if self.down.swap(false, Ordering::Relaxed) || self.server.position().is_none() {
+        if self.down.swap(false, Ordering::Relaxed) || self.server.answered().is_none() {
             tracing::info!(server = %self.server.name, incarnation = %position.incarnation, "server up");
             if self.server.is_another(&position.incarnation) {
                 let restarts = &self.metrics.server_restarts;

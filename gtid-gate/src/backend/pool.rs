@@ -87,8 +87,16 @@ pub struct Pool<C> {
 
 struct Inner<C> {
     limit: usize,
+    /// How many the server itself has room for.
+    room: usize,
     open: usize,
     idle: Vec<Idle<C>>,
+}
+
+impl<C> Inner<C> {
+    fn most(&self) -> usize {
+        self.limit.min(self.room)
+    }
 }
 
 /// One connection of those that there may be; dropped, it is free again.
@@ -111,6 +119,7 @@ impl<C: Pooled> Pool<C> {
         Self {
             inner: Mutex::new(Inner {
                 limit,
+                room: usize::MAX,
                 open: 0,
                 idle: Vec::new(),
             }),
@@ -120,15 +129,25 @@ impl<C: Pooled> Pool<C> {
     }
 
     pub fn limit(&self) -> usize {
-        lock(&self.inner).limit
+        lock(&self.inner).most()
     }
 
     pub fn set_limit(&self, limit: usize) {
+        self.bound(|inner| inner.limit = limit);
+    }
+
+    pub fn set_room(&self, room: usize) {
+        if lock(&self.inner).room != room {
+            self.bound(|inner| inner.room = room);
+        }
+    }
+
+    fn bound(&self, change: impl FnOnce(&mut Inner<C>)) {
         let mut inner = lock(&self.inner);
-        inner.limit = limit;
+        change(&mut inner);
         self.note(&inner);
         let now = inner.idle.len();
-        let surplus = inner.open.saturating_sub(limit).min(now);
+        let surplus = inner.open.saturating_sub(inner.most()).min(now);
         let closed: Vec<Idle<C>> = inner.idle.drain(..surplus).collect();
         drop(inner);
         closed.into_iter().for_each(close);
@@ -155,7 +174,7 @@ impl<C: Pooled> Pool<C> {
     }
 
     fn note(&self, inner: &Inner<C>) {
-        let tight = inner.open >= inner.limit;
+        let tight = inner.open >= inner.most();
         self.tight.store(tight, Ordering::Relaxed);
     }
 
@@ -172,7 +191,7 @@ impl<C: Pooled> Pool<C> {
     /// ConnectionPermit for a new one, if there is.
     pub fn permit(self: &Arc<Self>) -> Option<ConnectionPermit<C>> {
         let mut inner = lock(&self.inner);
-        if inner.open < inner.limit {
+        if inner.open < inner.most() {
             inner.open += 1;
             self.note(&inner);
             return Some(ConnectionPermit { pool: self.clone() });
@@ -182,7 +201,7 @@ impl<C: Pooled> Pool<C> {
         }
         // One of another user makes room.
         let mut other = inner.idle.remove(0);
-        let fits = inner.open <= inner.limit;
+        let fits = inner.open <= inner.most();
         drop(inner);
         let permit = other.backend.take_permit().filter(|_| fits);
         close(other);
@@ -192,7 +211,7 @@ impl<C: Pooled> Pool<C> {
     /// Takes a connection back for whoever needs it next.
     pub fn give(&self, idle: Idle<C>) {
         let mut inner = lock(&self.inner);
-        if inner.open > inner.limit {
+        if inner.open > inner.most() {
             drop(inner);
             return close(idle);
         }

@@ -3,9 +3,10 @@
 //! In: positions from its probe, load from sessions. Out: snapshots of both.
 //! Must never: give a position of one incarnation for another; a position is dropped when its connection is lost.
 
-use super::backlog::Backlog;
 use super::found_limit::FoundLimit;
+use super::marks::Marks;
 use super::pool::{Pool, Pooled};
+use super::position::{Incarnation, Position};
 use super::times::{Average, DigestTimes, ServerTimes};
 use super::turns::Turns;
 use crate::common::classes::ClassSet;
@@ -23,23 +24,6 @@ use tokio::task::AbortHandle;
 
 /// Told to clients until the master has been reached.
 const UNKNOWN_VERSION: &str = "8.4.0";
-
-/// One life of one mysqld: a nonce per boot, or what comes closest on a foreign server.
-pub type Incarnation = Arc<str>;
-
-/// What a server said about itself, in one statement: `owned` read first, then `executed`.
-#[derive(Debug)]
-pub struct Position {
-    pub incarnation: Incarnation,
-    /// Taken before the question was sent.
-    pub asked: Instant,
-    pub owned: GtidSet,
-    pub executed: GtidSet,
-    /// When the newest sample of the master was asked for that is contained here; satellites only.
-    pub as_of: Option<Instant>,
-    /// How far behind it was found to be; satellites only.
-    pub backlog: Option<Backlog>,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
@@ -66,6 +50,8 @@ pub struct Server<C: Pooled> {
     pub statement_times: StatementTimes,
     /// Where the server's Unix socket would be, if it is on this host.
     pub socket: Option<PathBuf>,
+    /// Of the master's history, as it is known now.
+    pub marks: Arc<Marks>,
     position: Mutex<Option<Arc<Position>>>,
     /// Outlives its position.
     last_incarnation: Mutex<Option<Incarnation>>,
@@ -128,6 +114,7 @@ impl<C: Pooled> Server<C> {
             reads: OnceLock::new(),
             statement_times: StatementTimes::default(),
             socket: None,
+            marks: Arc::default(),
             position: Mutex::new(None),
             last_incarnation: Mutex::new(None),
             version: Mutex::new(UNKNOWN_VERSION.to_owned()),
@@ -152,13 +139,21 @@ impl<C: Pooled> Server<C> {
         }
     }
 
+    /// Nothing of a satellite whose history is not known to be the master's.
     pub fn position(&self) -> Option<Arc<Position>> {
+        let of_this_history =
+            |p: &Arc<Position>| self.role == Role::Master || self.marks.are_in(&p.executed);
+        self.answered().filter(of_this_history)
+    }
+
+    /// What it said last, whatever its history.
+    pub fn answered(&self) -> Option<Arc<Position>> {
         lock(&self.position).clone()
     }
 
     /// Its position is known.
     pub fn is_live(&self) -> bool {
-        lock(&self.position).is_some()
+        self.position().is_some()
     }
 
     /// Remembers it; whether the one before was another. The first one that is seen is not.
@@ -206,6 +201,9 @@ impl<C: Pooled> Server<C> {
 
     /// Makes a new position known and wakes those that waited for it.
     pub fn publish(&self, position: Arc<Position>) {
+        if self.role == Role::Master {
+            self.marks.learn(&position);
+        }
         let satisfied: Vec<_> = {
             let waiters = lock(&self.waiters);
             waiters
@@ -232,7 +230,7 @@ impl<C: Pooled> Server<C> {
 
     /// The oldest requirement that the known position does not meet; when nobody waits, what was sought.
     pub fn oldest_unmet(&self) -> Option<GtidSet> {
-        let known = self.position()?;
+        let known = self.answered()?;
         let unmet = |set: &GtidSet| !known.executed.contains_set(set);
         if let Some(waiter) = lock(&self.waiters).iter().find(|w| unmet(&w.required)) {
             return Some(waiter.required.clone());

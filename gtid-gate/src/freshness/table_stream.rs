@@ -29,6 +29,8 @@ pub enum StreamError {
     Frame(#[from] FrameError),
     #[error("it does not begin with its hello")]
     NoHello,
+    #[error("what it told is forgotten")]
+    Forgotten,
     #[error("silent for {} s", SILENCE.as_secs())]
     Silent,
 }
@@ -82,7 +84,11 @@ async fn read(
     metrics.table_stream_up.set(1);
     tracing::info!(%master, "table stream begins");
     loop {
-        match next_in_time(&mut stream).await? {
+        let next = next_in_time(&mut stream).await?;
+        if !writes.is_connected() {
+            return Err(StreamError::Forgotten);
+        }
+        match next {
             Frame::Hello { .. } => return Err(StreamError::NoHello),
             Frame::Transaction { written, committed } => wrote(written, committed, writes, metrics),
             Frame::Catalog(sample) => writes.catalog(*sample),

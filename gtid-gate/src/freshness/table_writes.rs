@@ -168,7 +168,7 @@ impl TableWrites {
         lock(&self.state).connected
     }
 
-    /// A master that lacks what it had before has begun another history: nothing that was told holds.
+    /// A master that lacks what it had before has begun another history, and one that was started anew may have: nothing that was told holds.
     pub fn look_at(&self, master: &Arc<Position>) {
         self.change(|state| state.look_at(master));
     }
@@ -311,9 +311,11 @@ impl State {
         let Some(had) = had else { return };
         if had.asked > master.asked {
             self.master_had = Some(had);
-        } else if !master.executed.contains_set(&had.executed) {
-            tracing::warn!(
-                "the master lacks what it had before: what the table stream told is forgotten"
+        } else if had.incarnation != master.incarnation
+            || !master.executed.contains_set(&had.executed)
+        {
+            tracing::info!(
+                "the master may have begun another history: what the table stream told is forgotten"
             );
             self.forget();
         }

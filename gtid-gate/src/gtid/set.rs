@@ -88,6 +88,14 @@ impl GtidSet {
         })
     }
 
+    /// What it has of one source.
+    pub fn of(&self, source: &Source) -> GtidSet {
+        let own = self.intervals(source).map(|i| (*source, i.clone()));
+        GtidSet {
+            sources: own.into_iter().collect(),
+        }
+    }
+
     pub fn intersects(&self, other: &GtidSet) -> bool {
         let shared = |(source, theirs): &(Source, Intervals)| {
             self.intervals(source).is_some_and(|i| i.intersects(theirs))

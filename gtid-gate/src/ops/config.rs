@@ -42,7 +42,7 @@ pub struct Config {
     pub verify_file: Option<PathBuf>,
     /// The machine and who runs where, as JSON, for the status page.
     pub machine_file: Option<PathBuf>,
-    /// Directory with the Unix sockets of servers on this host, HOST.sock each; beside them what entrypoints tell, HOST.facts.
+    /// Directory with the Unix sockets of servers on this host, HOST/mysqld.sock each; beside them what entrypoints tell, HOST.facts.
     pub sockets: Option<PathBuf>,
     pub user: String,
     /// The one thing here that can change: see `renew_password`.

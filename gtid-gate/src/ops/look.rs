@@ -106,10 +106,7 @@ impl Look {
             known.insert("version".into(), server.version().into());
             let mysql = asked.mysql.fresh().filter(|_| server.is_live());
             known.insert("mysql".into(), json!(mysql.as_deref()));
-            let host = server
-                .socket
-                .as_ref()
-                .map(|path| path.with_extension("facts"));
+            let host = server.socket.as_deref().and_then(facts::of_server);
             let host = host.and_then(|path| facts::read_fresh(&path));
             known.insert(
                 "host".into(),
@@ -160,6 +157,9 @@ fn described(capture: &Samples, lag: &mut Window) -> Value {
         "live_readers": capture.sum("multimed_capture_live_readers"),
         "epoch": capture.sum("multimed_capture_epoch"),
         "retention_s": capture.sum("multimed_capture_log_retention_seconds"),
+        "compared": capture.sum("multimed_capture_comparison_progress"),
+        "compared_at": capture.sum("multimed_capture_comparison_passed_timestamp_seconds"),
+        "not_compared": capture.sum("multimed_capture_comparison_skipped_tables"),
         "lag_p50_ms": ms(0.5),
         "lag_p99_ms": ms(0.99),
     })

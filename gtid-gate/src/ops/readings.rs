@@ -34,10 +34,7 @@ pub fn read(shared: &Shared) {
 }
 
 fn fills(server: &Server, metrics: &Metrics) {
-    let path = server
-        .socket
-        .as_ref()
-        .map(|path| path.with_extension("facts"));
+    let path = server.socket.as_deref().and_then(facts::of_server);
     let told = path.and_then(|path| facts::read_recent(&path, RECENT));
     let shown = [
         ("data", &metrics.data),
@@ -108,7 +105,7 @@ mod tests {
         assert!(!shown("gtid_gate_server_data_bytes{") && !shown("gtid_gate_last_verify_status "));
 
         let master = &shared.gate.servers.master;
-        let facts = master.socket.as_ref().unwrap().with_extension("facts");
+        let facts = facts::of_server(master.socket.as_ref().unwrap()).unwrap();
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap()

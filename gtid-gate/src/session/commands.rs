@@ -24,6 +24,7 @@ use crate::protocol::wire::Reader;
 use crate::protocol::{bind_params, capability as cap};
 use crate::sql::{self, Mode, Ties, Understood};
 use bytes::BytesMut;
+use memchr::{memchr2, memmem};
 use zeroize::Zeroize;
 
 const COM_FIELD_LIST: u8 = 0x04;
@@ -116,8 +117,7 @@ impl Session {
     }
 
     pub(super) async fn understand(&mut self, text: &[u8]) -> Result<Known, Fault> {
-        let plain = |b: &u8| b.is_ascii() && !b"\\\"".contains(b);
-        if !text.iter().all(plain) {
+        if !text.is_ascii() || memchr2(b'\\', b'"', text).is_some() {
             self.settle_reading(text).await?;
         }
         let version = match has_versions(text) {
@@ -289,5 +289,5 @@ impl Session {
 
 /// Some of the text is for certain versions only.
 fn has_versions(text: &[u8]) -> bool {
-    text.windows(3).any(|w| w == b"/*!")
+    memmem::find(text, b"/*!").is_some()
 }

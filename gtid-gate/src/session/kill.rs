@@ -126,6 +126,7 @@ impl Session {
             text_at: head.len(),
         };
         // What the error of KILL left is not what a KILL that went well leaves.
+        self.settle_status().await?;
         self.on_master_quietly(NOTHING).await?;
         let ok = wire::ok_packet(self.state.status() | STATUS_MORE_RESULTS, 0);
         self.client.conn.queue(&ok);

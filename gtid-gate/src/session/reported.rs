@@ -4,7 +4,7 @@
 //! told. Must never: keep access mode or isolation for satellites, where they are the gate's own; keep what means something else on
 //! another server.
 
-use super::state::{Completes, ONLY_ON_MASTER, State};
+use super::state::{Completes, ONLY_ON_MASTER, State, Tx};
 use crate::common::consistency::{Choice, Level};
 use crate::net::timeouts::Timeouts;
 use crate::protocol::charset::Encoding;
@@ -120,6 +120,7 @@ impl Reported<'_> {
 
     fn access_mode(&mut self, read_only: bool) {
         self.state.read_only = read_only;
+        self.state.next.no_mode();
         let mode = if read_only { "READ ONLY" } else { "READ WRITE" };
         let sql = format!("SET SESSION TRANSACTION {mode}");
         self.state.keep_on_master("transaction_read_only", sql);
@@ -127,6 +128,9 @@ impl Reported<'_> {
 
     fn isolation(&mut self, level: &str) {
         self.state.serializable = level == "SERIALIZABLE";
+        if self.state.tx == Tx::None {
+            self.state.next.no_isolation();
+        }
         let sql = format!("SET SESSION transaction_isolation = '{level}'");
         self.state.keep_on_master("transaction_isolation", sql);
     }

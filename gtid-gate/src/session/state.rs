@@ -85,6 +85,15 @@ impl Next {
         self.isolation = Some(format!("SET TRANSACTION ISOLATION LEVEL {level}"));
     }
 
+    /// What is set for the session holds for the next transaction too, whatever was said about that before (MySQL, outside a transaction).
+    pub fn no_mode(&mut self) {
+        (self.read_only, self.mode) = (None, None);
+    }
+
+    pub fn no_isolation(&mut self) {
+        (self.serializable, self.isolation) = (false, None);
+    }
+
     /// The transaction has begun: its isolation is for the server that it is on, once that is chosen.
     pub fn begun(&mut self) {
         *self = Self {

@@ -400,9 +400,9 @@ impl<'a> Lexer<'a> {
     }
 
     fn skip_while(&mut self, wanted: impl Fn(u8) -> bool) {
-        while self.peek(0).is_some_and(&wanted) {
-            self.at += 1;
-        }
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let found = rest.iter().position(|b| !wanted(*b));
+        self.at += found.unwrap_or(rest.len());
     }
 }
 
@@ -420,8 +420,20 @@ fn check_hint(body: &[u8]) -> Result<(), Unclear> {
 }
 
 pub fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..)
+    WORD[usize::from(byte)]
 }
+
+/// Asked of every byte of a text.
+const WORD: [bool; 256] = {
+    let mut is_word = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        is_word[byte] =
+            (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'_' | b'$' | 0x80..);
+        byte += 1;
+    }
+    is_word
+};
 
 #[cfg(test)]
 mod tests;

@@ -137,7 +137,7 @@ impl<'a> Tokens<'a> {
     /// A quoted name as it stands in backticks, whatever its quotes are.
     pub fn in_backticks(&self, at: usize) -> Cow<'a, str> {
         let text = self.text(at);
-        match unquote(text).filter(|_| text.starts_with('"')) {
+        match text.starts_with('"').then(|| unquote(text)).flatten() {
             Some(name) => format!("`{}`", name.replace('`', "``")).into(),
             None => text.into(),
         }
@@ -224,17 +224,30 @@ impl<'a> Tokens<'a> {
 
     /// The normal form, written behind `text`: what a statement is, whatever its values. Names in quotes have backticks.
     pub fn write_normal(&self, text: &mut String) {
+        // What stands as it is from here to there is copied at once.
+        let mut run = 0..0;
         for (at, token) in self.list.iter().enumerate() {
-            if !token.adjacent && at > 0 {
-                text.push(' ');
+            let value = match token.kind {
+                Kind::Number => Some(Cow::Borrowed(NUMBER)),
+                Kind::SingleQuoted => Some(Cow::Borrowed(STRING)),
+                Kind::Backtick => Some(self.in_backticks(at)),
+                _ => None,
+            };
+            let blank = if token.adjacent || at == 0 { "" } else { " " };
+            let follows = self.sql.get(run.end..token.range().start) == Some(blank);
+            if follows && value.is_none() {
+                run.end = token.range().end;
+                continue;
             }
-            match token.kind {
-                Kind::Number => text.push_str(NUMBER),
-                Kind::SingleQuoted => text.push_str(STRING),
-                Kind::Backtick => text.push_str(&self.in_backticks(at)),
-                _ => text.push_str(self.text(at)),
+            text.push_str(self.sql.get(run).unwrap_or_default());
+            text.push_str(blank);
+            run = token.range();
+            if let Some(value) = value {
+                text.push_str(&value);
+                run.start = run.end;
             }
         }
+        text.push_str(self.sql.get(run).unwrap_or_default());
     }
 }
 

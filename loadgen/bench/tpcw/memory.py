@@ -8,9 +8,9 @@ machine has, though. Its data are in its buffer pool only; of that memory the sa
 from dataclasses import dataclass
 
 DEFAULTS = {
-    "MASTER_MEMORY": "2g",
+    "MASTER_MEMORY": "2560m",
     "MASTER_BUFFER_POOL": "512m",
-    "SATELLITE_MEMORY": "2g",
+    "SATELLITE_MEMORY": "2560m",
     "SATELLITE_BUFFER_POOL": "256m",
     "KAFKA_MEMORY": "1g",
     "CDC_MEMORY": "2g",

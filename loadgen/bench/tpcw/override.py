@@ -8,6 +8,9 @@ import json
 
 from tpcw import memory
 
+# As many as clients may be: the bound by memory would be less, and these do no more than the cores can.
+CONNECTIONS = ("--max-connections=2000",)
+
 LATE_MS = 20  # of each transaction, from the log to a late satellite
 
 DISK = '\n    tmpfs: !override ["/run:mode=0755"]\n    volumes: [/var/lib/mysql]'
@@ -31,7 +34,7 @@ def master(contender, settings, machine):
     """machine: {cores: a list like 0-3, memory: bytes}. One MySQL alone has all of both."""
     alone = contender.kind == "single"
     share = memory.single(settings.sizes, settings.most_satellites, machine["memory"]) if alone else memory.master(settings.sizes)
-    options = settings.master_options + (settings.single_options if alone else ())
+    options = CONNECTIONS + settings.master_options + (settings.single_options if alone else ())
     # Without that capability a container may not spread its memory over NUMA nodes (innodb_numa_interleave).
     whole = f"\n    cpuset: {json.dumps(machine['cores'])}\n    cap_add: [SYS_NICE]" if alone else ""
     return (
@@ -44,7 +47,7 @@ def satellite(name, contender, settings):
     most = max(contender.satellites, settings.most_satellites)
     share = memory.satellite(settings.sizes, contender.satellites, most)
     return (
-        f'  {name}:\n    mem_limit: {share.limit}\n    environment: {{SATELLITE_BUFFER_POOL: "{share.buffer_pool}"}}'
+        f'  {name}:\n    command: {json.dumps(CONNECTIONS)}\n    mem_limit: {share.limit}\n    environment: {{SATELLITE_BUFFER_POOL: "{share.buffer_pool}"}}'
         f"{DISK if settings.data == 'disk' else ''}\n"
     )
 

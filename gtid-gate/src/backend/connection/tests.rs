@@ -147,7 +147,7 @@ async fn over_a_network_the_password_goes_under_the_server_s_key() {
 
 #[tokio::test(start_paused = true)]
 async fn over_a_socket_the_password_goes_as_it_is_and_the_server_says_who_it_is() {
-    let asked = "SELECT @@global.report_host, @@global.server_uuid, CURRENT_USER()";
+    let asked = "SELECT @@global.report_host, @@global.server_uuid, CURRENT_USER(), @@global.max_connections";
     let exchange = [
         sends(2, &[1, 4]),
         expects(3, b"secret\0"),
@@ -162,7 +162,7 @@ async fn over_a_socket_the_password_goes_as_it_is_and_the_server_says_who_it_is(
 
 #[tokio::test(start_paused = true)]
 async fn of_a_satellite_that_gives_no_nonce_the_start_is_asked() {
-    let asked = "SELECT @@global.report_host, @@global.server_uuid, CURRENT_USER()";
+    let asked = "SELECT @@global.report_host, @@global.server_uuid, CURRENT_USER(), @@global.max_connections";
     let started = "SELECT UNIX_TIMESTAMP() - VARIABLE_VALUE FROM performance_schema.global_status \
                    WHERE VARIABLE_NAME = 'Uptime'";
     let identity = [

@@ -139,6 +139,18 @@ async fn without_an_idle_connection_there_is_a_permit_until_the_limit_is_reached
 }
 
 #[tokio::test]
+async fn a_server_with_less_room_than_the_limit_gets_no_more_than_it_has() {
+    let bench = Bench::new(2);
+    bench.pool.set_room(1);
+    let line = bench.open(1);
+    assert!(matches!(bench.offer(2, 2), Offer::Full));
+    assert_eq!(bench.pool.limit(), 1);
+    bench.pool.set_room(9);
+    assert_eq!(bench.pool.limit(), 2);
+    drop(line);
+}
+
+#[tokio::test]
 async fn another_user_s_idle_connection_is_closed_to_make_room_not_taken_over() {
     let bench = Bench::new(1);
     bench.give(bench.open(1), 1);

@@ -83,7 +83,7 @@ async fn a_connection_that_went_stale_while_idle_costs_its_read_no_error() {
     ]);
     let (index, far) = ask_master(&shared, usize::MAX);
     drop(far);
-    let identity = "SELECT @@global.report_host, @@global.server_uuid, CURRENT_USER()";
+    let identity = "SELECT @@global.report_host, @@global.server_uuid, CURRENT_USER(), @@global.max_connections";
     let steps = [
         sends(0, &greeting("caching_sha2_password")),
         Step::Checks(

@@ -66,8 +66,12 @@ fn needs(writes: &TableWrites, sql: &str, master: &str) -> Needs {
 }
 
 fn position(executed: &str) -> Arc<Position> {
+    of_boot("", executed)
+}
+
+fn of_boot(incarnation: &str, executed: &str) -> Arc<Position> {
     Arc::new(Position {
-        incarnation: "".into(),
+        incarnation: incarnation.into(),
         asked: std::time::Instant::now(),
         owned: GtidSet::new(),
         executed: set(executed),
@@ -179,6 +183,12 @@ fn another_master_or_another_history_begins_anew() {
     assert_eq!(needs(&writes, T, "1-10"), Needs::These(set("1-10")));
     writes.look_at(&position("1-3"));
     assert_eq!(needs(&writes, T, "1-3"), Everything);
+    // A copy that was restored, and has overtaken: by its numbers nothing is wrong.
+    let writes = begun();
+    writes.look_at(&of_boot("boot-1", "1-10"));
+    writes.look_at(&of_boot("boot-2", "1-12"));
+    assert_eq!(needs(&writes, T, "1-10"), Everything);
+    assert!(!writes.is_connected(), "its connection is given up");
 }
 
 /// A stream in any state, and reads of a satellite that holds any prefix: what `needs` admits shows the tables as they are.

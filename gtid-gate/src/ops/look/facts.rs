@@ -1,4 +1,4 @@
-//! What the entrypoint of a server tells about its container, in a small file beside the server's socket: cores, CPU, memory, disk or
+//! What the entrypoint of a server tells about its container, in a small file beside the directory of the server's socket: cores, CPU, memory, disk or
 //! tmpfs, since when it serves and why it began anew, or why it can't. And what `make verify` found last, in a file of the same kind.
 //!
 //! In: paths. Out: the lines `name=value`. Must never: take much from a file, or what is old for what is so now.
@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const MOST_BYTES: u64 = 4096;
@@ -18,6 +18,13 @@ pub type Facts = BTreeMap<String, String>;
 /// Tells the entrypoints, by a file that is newer than their facts, that somebody looks. Where it can't be written, they tell nothing.
 pub fn want(sockets: &Path) {
     let _ = std::fs::write(sockets.join("watched"), "\n");
+}
+
+/// Of the server with this socket, beside the socket's directory, where only its entrypoint writes: `master.facts` for `master/mysqld.sock`.
+pub fn of_server(socket: &Path) -> Option<PathBuf> {
+    let mut name = socket.parent()?.as_os_str().to_owned();
+    name.push(".facts");
+    Some(name.into())
 }
 
 pub fn read(path: &Path) -> Option<Facts> {

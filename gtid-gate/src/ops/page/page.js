@@ -332,6 +332,10 @@ function showLog(snapshot) {
     const behind = Math.max(0, ...snapshot.servers.filter(s => !isMaster(s)).map(s => s.lag_ms || 0)) / 1000;
     rows.push(line("kept for", [span(capture.retention_s), sub(known(capture.retention_s) ? span(capture.retention_s - behind) + " left for who is most behind" : "")]));
     rows.push(line("clones that the log asked for", number(capture.rebuild || 0)));
+    if (known(capture.compared)) {
+      const last = known(capture.compared_at) ? "the last pass was over " + span(snapshot.at / 1000 - capture.compared_at) + " ago" : "no pass is over yet";
+      rows.push(line("comparison of all tables", [`${number(Math.floor(100 * capture.compared))} % of this pass`, sub(last + (capture.not_compared ? `; without ${number(capture.not_compared)} tables` : ""))]));
+    }
     if (capture.broken_log) rows.push(line("broken places", el("span", { class: "bad" }, number(capture.broken_log))));
   }
   const rebuilds = snapshot.servers.flatMap(s => Object.entries(s.applier && s.applier.rebuilds || {}).map(([why, count]) => [s.name, why, count]));

@@ -13,7 +13,7 @@ import java.util.zip.ZipEntry;
  */
 final class ClassArchive {
     private static final List<String> USED = List.of("multimed/", "io/debezium/", "org/apache/kafka/", "com/github/shyiko/", "com/mysql/",
-            "com/google/protobuf/", "com/fasterxml/jackson/", "org/antlr/", "net/jpountz/", "ch/qos/logback/", "org/slf4j/");
+            "com/google/protobuf/", "com/fasterxml/jackson/", "net/jpountz/", "ch/qos/logback/", "org/slf4j/");
     private static final String UNUSED = "/shaded/";
     private static final String CLASS = ".class";
 

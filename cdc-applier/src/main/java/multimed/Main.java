@@ -5,7 +5,7 @@ import java.util.Map;
 import multimed.apply.Apply;
 import multimed.capture.Capture;
 import multimed.capture.CaptureConfig;
-import multimed.capture.debezium.DecodeRate;
+import multimed.engine.DecodeRate;
 import multimed.log.LogPrinter;
 import multimed.process.ConfigException;
 import multimed.process.ExitStatus;

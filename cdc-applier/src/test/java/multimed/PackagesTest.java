@@ -20,8 +20,9 @@ class PackagesTest {
             "multimed.process", "multimed.gtid", "multimed.live", "multimed.log.proto", "multimed.log", "multimed.master",
             "multimed.binlog",
             "multimed.sqltext",
-            "multimed.capture.debezium", "multimed.capture.tables", "multimed.capture", "multimed.mysql", "multimed.apply.sql",
-            "multimed.apply", "multimed.verify",
+            "multimed.capture.comparison", "multimed.capture.debezium", "multimed.capture.tables", "multimed.capture", "multimed.mysql",
+            "multimed.apply.sql",
+            "multimed.apply", "multimed.verify", "multimed.engine",
             "multimed");
 
     private static final JavaClasses CLASSES = read();

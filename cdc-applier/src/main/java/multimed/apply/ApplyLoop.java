@@ -194,18 +194,21 @@ final class ApplyLoop {
     }
 
     private void failed(SatelliteSession session, Gtid gtid, ApplyFailure e) {
-        metrics.retried(e.retryable() ? "lock" : "check");
+        metrics.retried(e.retry());
         LOG.warn("event=transaction-failed gtid={} {} next={}", gtid, e.getMessage(), e.retryable() ? "again" : "again-step-by-step");
         if (!e.retryable() && gtid != null && gtid.equals(suspect)) {
             throw Divergence.at(gtid, e.reason(), e.getMessage());
         }
         suspect = e.retryable() ? suspect : gtid;
+        if (e.outOfMemory()) {
+            pause();
+        }
     }
 
     private void rebuild(SatelliteSession session, Divergence e) throws SQLException, InterruptedException {
         LOG.error("event=divergence reason={} {} required={}", ApplyMetrics.label(e.reason()), e.getMessage(), e.required());
         metrics.rebuild(e.reason());
-        if (e.reason() == Divergence.Reason.REBUILD_RECORD) {
+        if (e.isOnlyOld(session.identity().executed())) {
             notReady("waiting for its turn to clone again");
             rebuildTurn.await(session, stopped);
             if (isStopped()) {

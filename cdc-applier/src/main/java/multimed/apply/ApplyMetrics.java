@@ -18,6 +18,7 @@ final class ApplyMetrics {
         this.metrics = metrics;
         this.clockMicros = clockMicros;
         metrics.set(Metric.APPLY_LAG, 0);
+        metrics.add(Metric.APPLY_CHECKS, "equal", 0);
         for (Divergence.Reason reason : Divergence.Reason.values()) {
             metrics.add(Metric.APPLY_REBUILDS, label(reason), 0);
         }
@@ -69,6 +70,11 @@ final class ApplyMetrics {
 
     void retried(String reason) {
         metrics.add(Metric.APPLY_RETRIES, reason, 1);
+    }
+
+    /** A piece of a table was to be compared. @param equal false: it could not be */
+    void checked(boolean equal) {
+        metrics.add(Metric.APPLY_CHECKS, equal ? "equal" : "failed", 1);
     }
 
     void rebuild(Divergence.Reason reason) {

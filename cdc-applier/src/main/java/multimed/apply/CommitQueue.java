@@ -127,8 +127,8 @@ final class CommitQueue {
             throw error;
         }
         ApplyFailure refusal = expectation.refusal(error, session.script.reason());
-        if (refusal.retryable()) {
-            rollBack(session.task, "lock");
+        if (refusal.retryable() && !refusal.outOfMemory()) {
+            rollBack(session.task, refusal.retry());
         } else {
             fail(session.task, refusal);
         }

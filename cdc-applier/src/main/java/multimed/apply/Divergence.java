@@ -19,6 +19,8 @@ final class Divergence extends RuntimeException {
         LACKING,
         /** The satellite has a transaction that the master never had. */
         FOREIGN,
+        /** A piece of a table is not what it is on the master at the same place of the history. */
+        COMPARISON,
         /** The log itself says so: something that it can't express. */
         REBUILD_RECORD,
         /** The log does not keep its own contract at this place. */
@@ -40,6 +42,14 @@ final class Divergence extends RuntimeException {
      */
     static Divergence at(Gtid gtid, Reason reason, String message) {
         return new Divergence(reason, GtidSet.EMPTY.add(gtid), "gtid=" + gtid + " " + message);
+    }
+
+    /**
+     * Whether the satellite is only old, so that others may clone before it. One that lacks a mark can be of a history that the master has
+     * lost.
+     */
+    boolean isOnlyOld(GtidSet executed) {
+        return reason == Reason.REBUILD_RECORD || reason == Reason.LACKING && !required.minus(executed).hasMarks();
     }
 
     Reason reason() {

@@ -21,7 +21,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
  *
  * <p>There are two ways to write. The {@link Pipeline} executes whole transactions of bounded size in parallel; it never blocks on
  * one session. The {@link SerialWriter} takes all others, on the session that owns the satellite, when everything before is
- * committed: statements, transactions in parts (which it streams, without a copy of a large event), and a transaction that failed
+ * committed: statements, checks, transactions in parts (which it streams, without a copy of a large event), and a transaction that failed
  * before, one statement at a time.
  */
 final class Follower implements AutoCloseable {
@@ -48,6 +48,7 @@ final class Follower implements AutoCloseable {
     private LogicalClock clock = new LogicalClock();
     private final SerialWriter writer;
     private final Pipeline pipeline;
+    private final PieceCheck pieceCheck;
     private RecordAssembler assembler = new RecordAssembler();
     private long startedAt;
     private int stepsBack;
@@ -88,6 +89,7 @@ final class Follower implements AutoCloseable {
         this.progress = progress;
         this.gaps = new GapDetector(session.identity().executed());
         this.writer = new SerialWriter(session, config, filter, this::committed, metrics::sent);
+        this.pieceCheck = new PieceCheck(session, metrics);
         this.pipeline = parallel.isEmpty() ? null : new Pipeline(parallel, config, filter, new FromPipeline(), lockCheck);
     }
 
@@ -322,13 +324,17 @@ final class Follower implements AutoCloseable {
         }
         drain();
         metrics.behind(part);
+        if (pieceCheck.isDue(part.record())) {
+            writer.flush();
+            pieceCheck.run(part);
+        }
         writer.write(part, part.gtid().equals(suspect));
     }
 
     /** A part that was joined from several records can be large: at most one at a time in memory. */
     private boolean canRunInParallel(LogEvent.Part part) {
         return pipeline != null && part.first() && part.last() && part.record().getChunk() == 0 && !part.record().hasStatement()
-                && !part.gtid().equals(suspect);
+                && !pieceCheck.isDue(part.record()) && !part.gtid().equals(suspect);
     }
 
     private void drain() throws SQLException, ApplyFailure, InterruptedException {

@@ -15,6 +15,10 @@ import multimed.log.LogEvent.Part;
  * <p>An epoch start can name fewer transactions than the satellite has without being wrong: the new capture then brings the others
  * again, because it goes on from before a broken record, or because a replaced capture wrote them after the start. So the satellite
  * has a foreign transaction only if a new one comes before all of those have come again.
+ *
+ * <p>A satellite that is ahead of the log, because it followed capture while Kafka was away, may have what a restored master has lost; and
+ * the same GTIDs may come to stand for other transactions. The mark of the master's new boot tells: all that the satellite has must lie before
+ * it in the log.
  */
 final class GapDetector {
     private GtidSet executed;
@@ -23,6 +27,8 @@ final class GapDetector {
     private boolean foreignWhileIdle;
     /** Transactions of the satellite that the last epoch start did not name, and that have not come again since. */
     private GtidSet notSeenAgain = GtidSet.EMPTY;
+    /** Whether it got those from the log: else it may have been cloned, with what will come in no record. */
+    private boolean fromLog;
     /** Null before the first. */
     private EpochStarted lastStart;
 
@@ -51,7 +57,8 @@ final class GapDetector {
             throw new Divergence(Divergence.Reason.LACKING, start.before(),
                     "offset=" + start.offset() + " lacks=" + start.before().minus(executed));
         }
-        notSeenAgain = written ? executed.minus(start.before()) : GtidSet.EMPTY;
+        notSeenAgain = executed.minus(start.before());
+        fromLog = written;
         lastStart = start;
         afterEpochStart = true;
     }
@@ -65,7 +72,9 @@ final class GapDetector {
             }
             return false;
         }
-        if (!notSeenAgain.isEmpty()) {
+        if (part.gtid().source().isOfMarks()) {
+            checkMark(part.gtid());
+        } else if (fromLog && !notSeenAgain.isEmpty()) {
             throw new Divergence(Divergence.Reason.FOREIGN, lastStart.before(),
                     "offset=" + lastStart.offset() + " foreign=" + notSeenAgain);
         }
@@ -74,6 +83,16 @@ final class GapDetector {
             afterEpochStart = false;
         }
         return true;
+    }
+
+    /** A donor that has the mark is of its history. */
+    private void checkMark(Gtid mark) {
+        if (lastStart == null) {
+            throw Divergence.at(mark, Divergence.Reason.LACKING, "the log no longer tells what lies before this mark");
+        }
+        if (!notSeenAgain.isEmpty()) {
+            throw Divergence.at(mark, Divergence.Reason.FOREIGN, "is the mark of a history without " + notSeenAgain);
+        }
     }
 
     private void checkPredecessor(Part part) {

@@ -9,6 +9,7 @@ import java.util.Locale;
 import java.util.function.Predicate;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import multimed.apply.sql.SessionSettings;
 import multimed.apply.sql.SqlBuffer;
 import multimed.log.proto.Statement;
 import multimed.sqltext.TableStatements;
@@ -38,7 +39,7 @@ final class OwnIndexes {
 
     /** Before a statement is executed, outside of transactions. */
     static void dropBefore(Statement statement, SatelliteSession session) throws SQLException {
-        if (TableStatements.dependOnIndexes(statement.getSql(), session.identity().version())) {
+        if (TableStatements.dependOnIndexes(statement.getSql(), SessionSettings.charset(statement), session.identity().version())) {
             String text = statement.getSql().toStringUtf8().toLowerCase(Locale.ROOT);
             session.execute("SET gtid_next='AUTOMATIC'");
             lock(session);

@@ -8,8 +8,8 @@ import java.util.concurrent.TimeUnit;
 import multimed.live.LiveReader;
 
 /**
- * Satellites that a record of the log makes clone again do so one after the other: capture gives each its turn, and the others serve what
- * they have, which is old and not wrong. In: capture's address. Out: the turn, which lasts until it is ended. Must never: keep a
+ * Satellites that must clone again because of a record of the log, or of what the log no longer has, do so one after the other: capture
+ * gives each its turn, and the others serve what they have, which is old and not wrong. In: capture's address. Out: the turn, which lasts until it is ended. Must never: keep a
  * satellite from cloning for good: without capture, or after a while without a turn, it goes without.
  */
 final class RebuildTurn {

@@ -10,12 +10,15 @@ import multimed.apply.sql.SessionSettings;
 import multimed.gtid.GtidSet;
 import multimed.mysql.PipelinedConnection;
 import multimed.process.Address;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * In: address and account. Out: plain connections, and sessions that own the satellite. Must never: hand out a session
  * while another applier may still write.
  */
 final class SatelliteConnector {
+    private static final Logger LOG = LoggerFactory.getLogger(SatelliteConnector.class);
     /** Held by the writing session: released by the server when that session's last statement has ended. */
     private static final String LOCK = "multimed_applier";
     private static final int LOCK_WAIT_S = 2;
@@ -71,8 +74,7 @@ final class SatelliteConnector {
 
     /** A session for the pipeline. Both sessions must be on the same incarnation of the satellite. */
     PipelineSession openParallel(SatelliteSession owner) throws SQLException {
-        boolean local = socket != null && Files.exists(socket);
-        PipelinedConnection connection = local ? PipelinedConnection.openLocal(socket, user, password, LOCAL_TIMEOUT_MS) : login();
+        PipelinedConnection connection = loginForPipeline();
         try {
             if (!owner.identity().incarnation().equals(connection.text(INCARNATION))) {
                 throw new SQLException("the satellite was restarted", "08006");
@@ -83,6 +85,18 @@ final class SatelliteConnector {
             connection.close();
             throw e;
         }
+    }
+
+    /** Over the socket, unless there is none, or an account of a client's, like ''@'localhost', comes before the applier's there. */
+    private PipelinedConnection loginForPipeline() throws SQLException {
+        if (socket != null && Files.exists(socket)) {
+            try {
+                return PipelinedConnection.openLocal(socket, user, password, LOCAL_TIMEOUT_MS);
+            } catch (SQLException e) {
+                LOG.warn("event=no-local-login error=\"{}\" next=tcp", e.getMessage());
+            }
+        }
+        return login();
     }
 
     /** Whether this connection's transaction waits for a lock; InnoDB's answer is up to 100 ms old. */

@@ -93,6 +93,16 @@ final class SatelliteSession implements Watched, AutoCloseable {
         }
     }
 
+    /** The same of one query that has words of a client of the master; of the column that is wanted, from 0. */
+    String textAlone(QueryText text, int column) throws SQLException {
+        enter();
+        try {
+            return connection.textAlone(text, column);
+        } finally {
+            leave();
+        }
+    }
+
     GtidSet executed() throws SQLException {
         return GtidSet.parse(text("SELECT @@global.gtid_executed"));
     }

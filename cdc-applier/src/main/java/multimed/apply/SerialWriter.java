@@ -5,17 +5,21 @@ import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
+import multimed.apply.sql.CreatorPrivileges;
 import multimed.apply.sql.SessionSettings;
 import multimed.apply.sql.SqlBuffer;
 import multimed.apply.sql.StatementBuilder;
 import multimed.log.LogBrokenException;
 import multimed.log.LogEvent.Part;
+import multimed.log.proto.Creator;
 import multimed.log.proto.LogRecord;
 import multimed.log.proto.Raw;
 import multimed.log.proto.Rows;
 import multimed.log.proto.Statement;
 import multimed.mysql.QueryText;
+import multimed.sqltext.TableExpressions;
 import multimed.sqltext.TriggerStatements;
 
 /**
@@ -24,11 +28,13 @@ import multimed.sqltext.TriggerStatements;
  * packet with the next transaction's statements, which come after it.
  *
  * <p>What is done with each kind: rows → statements by primary key; statement → as it is under its own session settings,
- * except triggers and events, which satellites don't have; raw → BINLOG; empty → an empty transaction. After any exception
- * it is not known whether the transaction in hand and the one before are committed: close the session, and ask the server for its set.
+ * except triggers and events, which satellites don't have, and with what the creator of a routine gets; raw → BINLOG; empty → an empty
+ * transaction. After any exception it is not known whether the transaction in hand and the one before are committed: close the session, and ask the server for its set.
  */
 final class SerialWriter {
     private static final int UNKNOWN_DATABASE = 1049;
+    /** No schema chosen, unknown schema, unknown table. */
+    private static final Set<Integer> NO_TABLE = Set.of(1046, UNKNOWN_DATABASE, 1146);
 
     private final SatelliteSession session;
     private final RowFilter filter;
@@ -192,23 +198,101 @@ final class SerialWriter {
             throw new LogBrokenException("a statement is a transaction by itself");
         }
         flush();
-        if (TriggerStatements.isOne(statement.getSql(), session.identity().version())) {
+        long sqlMode = Long.parseUnsignedLong(statement.getSessionOrDefault("sql_mode", "0"));
+        if (TriggerStatements.isOne(statement.getSql(), sqlMode, SessionSettings.charset(statement), session.identity().version())) {
             empty(part);
             flush();
             return;
         }
         OwnIndexes.dropBefore(statement, session);
-        execute(part, statement);
+        if (statement.hasCreator() && !statement.getKeepsPrivileges() && mustGrant(part, statement.getCreator())) {
+            createAndGrant(part, statement);
+        } else {
+            execute(part, statement);
+        }
         finishStatement(part, statement);
         OwnIndexes.release(session);
     }
 
-    /** The schema's name is in UTF-8, the statement in the client's character set: so the one before the settings, the other after. */
+    /** Here accounts are as they were on the master then. */
+    private boolean mustGrant(Part part, Creator creator) throws SQLException {
+        session.execute("SET gtid_next='AUTOMATIC'");
+        String answer = session.text(CreatorPrivileges.question(creator));
+        if (!answer.equals(CreatorPrivileges.GRANT) && !answer.equals(CreatorPrivileges.NONE)) {
+            throw Divergence.at(part.gtid(), Divergence.Reason.REBUILD_RECORD,
+                    "it is not certain whether the creator of a routine got privileges on it");
+        }
+        return answer.equals(CreatorPrivileges.GRANT);
+    }
+
+    /**
+     * The grant comes under the GTID, the routine before it without one: who may read here because of the GTID finds both, and an attempt that
+     * ends in between is repeated. On the master the routine was not there before, so what is there is of such an attempt.
+     */
+    private void createAndGrant(Part part, Statement statement) throws SQLException {
+        session.execute(CreatorPrivileges.drop(statement.getCreator()));
+        execute("AUTOMATIC", part, statement);
+        session.execute(restoring(statement.getSessionMap()));
+        // Its row has the time of the statement.
+        session.execute(SessionSettings.enter(Statement.newBuilder().setTimestampUs(statement.getTimestampUs()).build())
+                + ";SET gtid_next='" + part.gtid() + "'");
+        session.execute(CreatorPrivileges.grant(statement.getCreator()));
+    }
+
     private void execute(Part part, Statement statement) throws SQLException {
+        execute(part.gtid().toString(), part, statement);
+    }
+
+    /** The schema's name is in UTF-8, the statement in the client's character set: so the one before the settings, the other after. */
+    private void execute(String gtidNext, Part part, Statement statement) throws SQLException {
         useSchema(statement.getDatabase());
         session.execute(SessionSettings.enter(statement));
-        session.execute("SET gtid_next='" + part.gtid() + "'");
+        requireOrder(part, statement.getNumberedTable());
+        requireSameValues(part, statement);
+        session.execute(
+                "SET GLOBAL automatic_sp_privileges=" + (statement.getKeepsPrivileges() ? 0 : 1) + ";SET gtid_next='" + gtidNext + "'");
         session.executeAlone(new QueryText().add(statement.getSql()));
+    }
+
+    /** Rows that are numbered are so in the order of the primary key. Without one they stand as they were inserted, on each server in another order. */
+    private void requireOrder(Part part, ByteString table) throws SQLException {
+        if (table.isEmpty()) {
+            return;
+        }
+        QueryText question = QueryText.of("SHOW KEYS FROM ").add(table)
+                .add(" WHERE Key_name = 'PRIMARY'".getBytes(StandardCharsets.US_ASCII));
+        if (session.textAlone(question, 0) == null) {
+            throw Divergence.at(part.gtid(), Divergence.Reason.REBUILD_RECORD, "it numbers rows in the order that they have on the master");
+        }
+    }
+
+    /** What a table's definition computes may be computed again. Only here is the table as it was then. */
+    private void requireSameValues(Part part, Statement statement) throws SQLException {
+        for (ByteString table : statement.getComputedTablesList()) {
+            String definition = definition(table);
+            String doubt = definition == null ? null : TableExpressions.doubt(definition, statement.getMakesKeys());
+            if (doubt != null) {
+                throw Divergence.at(part.gtid(), Divergence.Reason.REBUILD_RECORD,
+                        "it may compute values again that depend on more than rows and the settings in the binlog, by " + doubt);
+            }
+        }
+        if (statement.getComputedTablesCount() > 0) {
+            session.execute(restoring(statement.getSessionMap()));
+            session.execute(SessionSettings.enter(statement));
+        }
+    }
+
+    /** Null if there is no such table. Names are read alike under ANSI_QUOTES, unless they would be wrong without. */
+    private String definition(ByteString table) throws SQLException {
+        session.execute("SET sql_mode='ANSI_QUOTES'");
+        try {
+            return session.textAlone(QueryText.of("SHOW CREATE TABLE ").add(table), 1);
+        } catch (SQLException e) {
+            if (NO_TABLE.contains(e.getErrorCode())) {
+                return null;
+            }
+            throw e;
+        }
     }
 
     /**

@@ -8,6 +8,7 @@ import com.github.shyiko.mysql.binlog.event.deserialization.EventDataDeserialize
 import com.github.shyiko.mysql.binlog.event.deserialization.EventDeserializer;
 import com.github.shyiko.mysql.binlog.io.ByteArrayInputStream;
 import com.github.shyiko.mysql.binlog.network.SSLMode;
+import com.github.shyiko.mysql.binlog.network.protocol.command.QueryCommand;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.Socket;
@@ -30,6 +31,11 @@ public final class BinlogReader implements AutoCloseable {
             Logger.getLogger("com.github.shyiko.mysql.binlog"), Logger.getLogger(Client.class.getName()));
     private static final long HEARTBEAT_MS = 1000;
     private static final int SILENCE_MS = 15_000;
+    /**
+     * The server keeps an event several times while it sends it, for as long as the session lasts. That must not be taken from what clients
+     * may have: above global_connection_memory_limit it ends all of them.
+     */
+    private static final String UNCOUNTED = "SET SESSION global_connection_memory_tracking = OFF";
 
     /** Takes the events. A FORMAT_DESCRIPTION comes as it is, changed to say that there are no checksums. */
     public interface Sink {
@@ -111,6 +117,14 @@ public final class BinlogReader implements AutoCloseable {
     private static final class Client extends BinaryLogClient {
         Client(MasterAccess access) {
             super(access.address().host(), access.address().port(), access.user(), access.password());
+        }
+
+        @Override
+        protected void requestBinaryLogStream() throws IOException {
+            channel.write(new QueryCommand(UNCOUNTED));
+            // Without the privilege, or on a server without the setting, it is as before.
+            channel.read();
+            super.requestBinaryLogStream();
         }
 
         @Override

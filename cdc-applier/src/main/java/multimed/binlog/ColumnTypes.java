@@ -38,7 +38,7 @@ public final class ColumnTypes {
     }
 
     /** Longest value of a CHAR or BINARY column in bytes: above 255 its length prefix takes two bytes. */
-    static int charLength(int meta) {
+    public static int charLength(int meta) {
         int first = meta >> 8 & 0xff;
         int high = (first & 0x30) == 0x30 ? 0 : (first & 0x30 ^ 0x30) << 4;
         return high | meta & 0xff;
@@ -51,9 +51,10 @@ public final class ColumnTypes {
         };
     }
 
+    /** In the lists of the metadata: of these a VECTOR is one, with the binary collation, and a GEOMETRY is not (MySQL 9.7, measured). */
     static boolean isCharacter(int type) {
         return switch (type) {
-            case STRING, VAR_STRING, VARCHAR, BLOB -> true;
+            case STRING, VAR_STRING, VARCHAR, BLOB, VECTOR -> true;
             default -> false;
         };
     }

@@ -12,19 +12,16 @@ import multimed.gtid.Gtid;
 /**
  * Start of a transaction, plain or tagged (MySQL 8.3 and later).
  *
- * @param commitTimeMicros when it was committed first, microseconds since 1970 UTC; a transaction that the master got from
- *     elsewhere keeps that
- * @param committedHereMicros when the master committed it
+ * @param commitTimeMicros when the master committed it, microseconds since 1970 UTC; also one that it got from elsewhere
  * @param transactionBytes length of the whole transaction in the binlog, this event included
  * @param sequenceNumber counts the transactions of a binlog file from 1
  * @param lastCommitted sequence number of the newest transaction of the same file that this one may conflict with
  */
-public record GtidEvent(
-        Gtid gtid, long commitTimeMicros, long committedHereMicros, long transactionBytes, long sequenceNumber, long lastCommitted) {
+public record GtidEvent(Gtid gtid, long commitTimeMicros, long transactionBytes, long sequenceNumber, long lastCommitted) {
 
     /** For a transaction that comes in the log later than its changes in the binlog: the clock would be wrong. */
     public GtidEvent withoutClock() {
-        return new GtidEvent(gtid, commitTimeMicros, committedHereMicros, transactionBytes, 0, 0);
+        return new GtidEvent(gtid, commitTimeMicros, transactionBytes, 0, 0);
     }
 
     public static GtidEvent parse(BinlogEvent event) {
@@ -39,13 +36,13 @@ public record GtidEvent(
 
     private static GtidEvent plain(ByteArrayInputStream in) throws IOException {
         GtidEventData data = new GtidEventDataDeserializer().deserialize(in);
-        return new GtidEvent(gtid(data.getMySqlGtid()), data.getOriginalCommitTimestamp(), data.getImmediateCommitTimestamp(),
+        return new GtidEvent(gtid(data.getMySqlGtid()), data.getImmediateCommitTimestamp(),
                 data.getTransactionLength(), data.getSequenceNumber(), data.getLastCommitted());
     }
 
     private static GtidEvent tagged(ByteArrayInputStream in) throws IOException {
         GtidTaggedEventData data = new GtidTaggedEventDataDeserializer().deserialize(in);
-        return new GtidEvent(gtid(data.getMySqlGtid()), data.getOriginalCommitTimestamp(), data.getImmediateCommitTimestamp(),
+        return new GtidEvent(gtid(data.getMySqlGtid()), data.getImmediateCommitTimestamp(),
                 data.getTransactionLength(), data.getSequenceNumber(), data.getLastCommitted());
     }
 

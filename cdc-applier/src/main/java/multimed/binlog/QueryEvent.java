@@ -13,8 +13,8 @@ public record QueryEvent(String database, byte[] sql, int errorCode, long timest
         boolean threadSpecific) {
 
     /** Bits of sql_mode. */
-    private static final long ANSI_QUOTES = 1 << 2;
-    private static final long NO_BACKSLASH_ESCAPES = 1 << 20;
+    public static final long ANSI_QUOTES = 1 << 2;
+    public static final long NO_BACKSLASH_ESCAPES = 1 << 20;
 
     public static QueryEvent parse(BinlogEvent event) {
         ByteCursor body = event.body();
@@ -29,6 +29,16 @@ public record QueryEvent(String database, byte[] sql, int errorCode, long timest
         return new QueryEvent(database, sql, errorCode, micros, status, event.threadSpecific());
     }
 
+    /** Like {@link #ascii} of a whole event, whatever its status variables are. */
+    public static String ascii(BinlogEvent event) {
+        ByteCursor body = event.body();
+        body.skip(8);
+        int schemaLength = body.u8();
+        body.skip(2);
+        body.skip(body.u16() + schemaLength + 1);
+        return new String(body.bytes(body.remaining()), StandardCharsets.ISO_8859_1);
+    }
+
     /** Whether a backslash in the statement's quotes is an ordinary character. */
     public boolean noBackslashEscapes() {
         return has(NO_BACKSLASH_ESCAPES);
@@ -40,7 +50,12 @@ public record QueryEvent(String database, byte[] sql, int errorCode, long timest
     }
 
     private boolean has(long mode) {
-        return (status.numbers().getOrDefault("sql_mode", 0L) & mode) != 0;
+        return (sqlMode() & mode) != 0;
+    }
+
+    /** Under which it was read. */
+    public long sqlMode() {
+        return status.numbers().getOrDefault("sql_mode", 0L);
     }
 
     /** The statement byte by byte as Latin-1: good for looking at its ASCII keywords only. */

@@ -65,8 +65,8 @@ public final class RepeatedDeletes {
         if (table != null && !table.primaryKey().isEmpty() && rows.allColumns() && rows.type() != EventType.PARTIAL_UPDATE_ROWS) {
             try {
                 return RowImages.rows(rows, table);
-            } catch (MalformedEventException e) {
-                // of a type that is not walked
+            } catch (RuntimeException e) {
+                // of a type that is not walked, or not understood
             }
         }
         deleted.removeIf(key -> key.table() == rows.tableId());

@@ -12,7 +12,7 @@ public final class TransactionEnd {
 
     public boolean isLast(BinlogEvent event) {
         boolean last = switch (event.type()) {
-            case EventType.QUERY -> query(QueryEvent.parse(event).ascii());
+            case EventType.QUERY -> query(QueryEvent.ascii(event));
             case EventType.XID, EventType.XA_PREPARE, EventType.TRANSACTION_PAYLOAD -> true;
             default -> first && !group && !goesBeforeStatement(event);
         };

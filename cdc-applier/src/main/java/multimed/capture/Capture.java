@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import multimed.capture.comparison.Pass;
 import multimed.capture.tables.TableStream;
 import multimed.live.LiveServer;
 import multimed.log.FatalException;
@@ -21,7 +22,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Entry point of {@code cdc-applier capture}. Runs epoch after epoch: any error but a fatal one ends the epoch, and the next starts
- * from the log's tail after a pause. Threads: main (binlog to log), debezium, Kafka's sender, gtid-gaps, settings-watch, admin,
+ * from the log's tail after a pause. Threads: main (binlog to log), Kafka's sender, gtid-gaps, settings-watch, comparison, admin,
  * log-disk, table-stream and a table-subscriber for each of its subscribers, live and a live-reader for each applier that follows.
  */
 public final class Capture {
@@ -38,12 +39,15 @@ public final class Capture {
     private final CountDownLatch stop = new CountDownLatch(1);
     private final CountDownLatch stopped = new CountDownLatch(1);
     private final PreparedTransactions prepared = new PreparedTransactions();
+    private final Pass pass;
     private volatile CaptureRun current;
 
     private Capture(CaptureConfig config) {
         this.config = config;
+        pass = Pass.every(config.compareHours());
         metrics.set(Metric.CAPTURE_RETENTION, TimeUnit.HOURS.toSeconds(config.retentionHours()));
-        for (Metric rare : List.of(Metric.CAPTURE_BROKEN_LOG, Metric.CAPTURE_REBUILD, Metric.CAPTURE_RECONNECTS)) {
+        for (Metric rare : List.of(Metric.CAPTURE_BROKEN_LOG, Metric.CAPTURE_REBUILD, Metric.CAPTURE_RECONNECTS, Metric.COMPARISON_ROWS,
+                Metric.COMPARISON_GIVEN_UP)) {
             metrics.add(rare, 0);
         }
     }
@@ -100,7 +104,7 @@ public final class Capture {
         long pause = FIRST_PAUSE_MS;
         while (stop.getCount() > 0) {
             long startedAt = System.nanoTime();
-            try (CaptureRun run = new CaptureRun(config, metrics, readiness, prepared, tableStream, live)) {
+            try (CaptureRun run = new CaptureRun(config, metrics, readiness, prepared, pass, tableStream, live)) {
                 current = run;
                 if (stop.getCount() > 0) {
                     run.run();

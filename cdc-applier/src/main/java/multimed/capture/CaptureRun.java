@@ -4,6 +4,9 @@ import java.util.List;
 import java.util.Properties;
 import java.util.concurrent.ExecutionException;
 import multimed.binlog.BinlogReader;
+import multimed.capture.comparison.Checks;
+import multimed.capture.comparison.Comparison;
+import multimed.capture.comparison.Pass;
 import multimed.capture.debezium.ColumnKinds;
 import multimed.capture.debezium.RowSource;
 import multimed.capture.tables.TableStream;
@@ -36,12 +39,12 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One epoch: from reading the log's tail to the first error. In: a master and a log. Out: the log continued without gap or
- * duplicate. Must never: write before it has claimed an epoch above all others, or go on from a set that it did not read from the log.
+ * duplicate. Must never: write before it has claimed an epoch above all others, go on from a set that it did not read from the log,
+ * or go on with a log of another history.
  */
 final class CaptureRun implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(CaptureRun.class);
     private static final int MAX_CLAIMS = 100;
-    private static final int SET_CHECKS = 50;
     /** Whoever follows capture has its records before the log has; in the log they may share a request. */
     private static final int LINGER_MS = 100;
     private static final long READ_AHEAD_BYTES = 8L * 1024 * 1024;
@@ -50,6 +53,7 @@ final class CaptureRun implements AutoCloseable {
     private final Metrics metrics;
     private final Readiness readiness;
     private final PreparedTransactions prepared;
+    private final Pass pass;
     private final TableStream tableStream;
     private final LiveServer live;
     private volatile BinlogReader reader;
@@ -58,12 +62,13 @@ final class CaptureRun implements AutoCloseable {
     /** An epoch that is this run's own, and what lies before it. */
     private record Claim(long number, GtidSet set, LogWriter writer) {}
 
-    CaptureRun(CaptureConfig config, Metrics metrics, Readiness readiness, PreparedTransactions prepared, TableStream tableStream,
-            LiveServer live) {
+    CaptureRun(CaptureConfig config, Metrics metrics, Readiness readiness, PreparedTransactions prepared, Pass pass,
+            TableStream tableStream, LiveServer live) {
         this.config = config;
         this.metrics = metrics;
         this.readiness = readiness;
         this.prepared = prepared;
+        this.pass = pass;
         this.tableStream = tableStream;
         this.live = live;
     }
@@ -80,11 +85,20 @@ final class CaptureRun implements AutoCloseable {
                     LogTail tail = new LogTail(config.log(), config.topic())) {
                 readiness.notReady("reading the log");
                 State state = tail.read();
-                GtidSet set = startSet(state, master);
+                MasterHistory history = new MasterHistory(config.master(), master);
+                boolean begins = state.set() == null || isOfAnother(state, history);
+                GtidSet set = begins ? beginHistory(history, master) : startSet(state, master);
                 Claim claim = claim(tail, state, set, master.serverUuid());
-                try (LogWriter writer = claim.writer(); SettingsWatch settings = new SettingsWatch(config.master(), writer::fail)) {
+                try (LogWriter writer = claim.writer();
+                        SettingsWatch settings = new SettingsWatch(config.master(), claim.set(), writer::fail)) {
                     lock.watch(writer::fail);
-                    stream(claim, tail, master);
+                    if (begins) {
+                        // The first one is in no record; this one's says when it was committed.
+                        history.mark();
+                    } else {
+                        history.confirm();
+                    }
+                    stream(claim, tail, master, history);
                 } finally {
                     tableStream.pause();
                     live.restart();
@@ -93,14 +107,19 @@ final class CaptureRun implements AutoCloseable {
         }
     }
 
-    private void createTopic() throws ExecutionException, InterruptedException {
+    private Admin admin() {
         Properties settings = config.log().clientSettings();
         settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 15_000);
         settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, 10_000);
-        try (Admin admin = Admin.create(settings)) {
+        return Admin.create(settings);
+    }
+
+    private void createTopic() throws ExecutionException, InterruptedException {
+        try (Admin admin = admin()) {
             admitReaders(admin);
-            if (LogTopic.create(admin, config.topic(), config.retentionHours())) {
-                log.info("topic made or its retention changed name={} retention_hours={}", config.topic(), config.retentionHours());
+            if (LogTopic.create(admin, config.topic(), config.retentionHours(), config.retentionBytes())) {
+                log.info("topic made or its retention changed name={} retention_hours={} retention_bytes={}", config.topic(),
+                        config.retentionHours(), config.retentionBytes());
             }
         }
     }
@@ -122,37 +141,46 @@ final class CaptureRun implements AutoCloseable {
         }
     }
 
-    /** What the log contains, or for a new log what the master has; plus what the master can't deliver any more. */
+    private boolean isOfAnother(State state, MasterHistory history) throws Exception {
+        String difference = history.difference(state);
+        if (difference == null) {
+            return false;
+        }
+        if (!history.canMark()) {
+            throw new FatalException("the log is of another history: " + difference + "; this master names no boots, so satellites can't be"
+                    + " told: remove the topic and start all of them anew");
+        }
+        log.error("the log is of another history, it is emptied and all satellites clone again: was the master restored or reset?"
+                + " reason=\"{}\"", difference);
+        return true;
+    }
+
+    /**
+     * Nothing of the log counts any more. Satellites lack the mark, so they clone again. It is committed when the log is empty: whoever
+     * clones it finds no older record.
+     */
+    private GtidSet beginHistory(MasterHistory history, Master master) throws Exception {
+        try (Admin admin = admin()) {
+            LogTopic.empty(admin, config.topic());
+        }
+        GtidSet set = master.executed().union(history.mark());
+        log.info("the log is empty, starting at the master's position gtids={}", set);
+        return set;
+    }
+
+    /** What the log contains; plus what the master can't deliver any more. */
     private GtidSet startSet(State state, Master master) throws Exception {
         if (state.broken() != null) {
             metrics.add(Metric.CAPTURE_BROKEN_LOG, 1);
             log.error("the log is broken, a new epoch goes on from before that place epoch={} offset={} what=\"{}\"", state.epoch(),
                     state.broken().offset(), state.broken().what());
         }
-        if (state.set() == null) {
-            GtidSet set = master.executed();
-            log.info("the log is empty, starting at the master's position gtids={}", set);
-            return set;
-        }
-        requireContained(state.set(), master);
         GtidSet purged = master.purged();
         if (!state.set().containsAll(purged)) {
             log.warn("the master purged transactions that the log lacks, satellites that lack them clone again gtids={}",
                     purged.minus(state.set()));
         }
         return state.set().union(purged);
-    }
-
-    /** A transaction is sent to replicas an instant before the master's own set has it, so this is tried for 5 s. */
-    private static void requireContained(GtidSet set, Master master) throws Exception {
-        for (int i = 0; i < SET_CHECKS; i++) {
-            if (master.executed().containsAll(set)) {
-                return;
-            }
-            Thread.sleep(100);
-        }
-        throw new FatalException("the log has transactions that the master lacks: " + set.minus(master.executed())
-                + "; is this another master, or one restored from a backup? Remove the topic to start anew");
     }
 
     /** Appends an epoch start, and again with a higher number or set until nobody else's lies before it unseen. */
@@ -179,20 +207,23 @@ final class CaptureRun implements AutoCloseable {
         throw new IllegalStateException("other captures keep starting");
     }
 
-    private void stream(Claim claim, LogTail tail, Master master) throws Exception {
+    private void stream(Claim claim, LogTail tail, Master master, MasterHistory history) throws Exception {
         metrics.set(Metric.CAPTURE_EPOCH, claim.number());
         metrics.set(Metric.CAPTURE_POSITION, claim.set().count());
         Collations collations = master.collations();
         Classifier classifier = new Classifier(collations, master.systemTimeZone());
-        try (RowSource rows = new RowSource(config.master(), new ColumnKinds(collations), metrics);
-                GeneratedColumns generated = new GeneratedColumns(config.master());
-                UnloggedGtids gaps = new UnloggedGtids(config.master())) {
+        Checks checks = new Checks();
+        RowSource rows = new RowSource(new ColumnKinds(collations), metrics);
+        try (PlainTables plain = new PlainTables(config.master());
+                RoutinePrivileges routines = new RoutinePrivileges(config.master());
+                UnloggedGtids gaps = new UnloggedGtids(config.master());
+                Comparison comparison = new Comparison(config.master(), checks, pass, metrics)) {
             EpochKeeper epoch = new EpochKeeper(
-                    claim.writer(), tail, gaps, claim.number(), claim.set(), master.serverUuid(), metrics, readiness);
+                    claim.writer(), tail, gaps, history, claim.number(), claim.set(), master.serverUuid(), metrics, readiness);
             RecordWriter writer = new RecordWriter(claim.writer(), metrics);
-            LargeTransaction.Factory large = new LargeTransaction.Factory(classifier, rows, writer, epoch);
+            LargeTransaction.Factory large = new LargeTransaction.Factory(classifier, writer, epoch);
             XaWriter xa = new XaWriter(prepared, new PreparedInBinlog(config.master()), writer, large, epoch);
-            VerdictWriter verdicts = new VerdictWriter(classifier, generated, rows, writer, xa, epoch);
+            VerdictWriter verdicts = new VerdictWriter(classifier, plain, routines, rows, writer, xa, epoch, checks);
             Sequencer sequencer = new Sequencer(config, verdicts, large, rows, epoch, prepared, tableStream);
             prepared.resumeFrom(claim.set());
             tableStream.restart(master.serverUuid(), claim.set());

@@ -20,7 +20,10 @@ import multimed.capture.Verdict.AsRebuild;
 import multimed.capture.Verdict.AsRows;
 import multimed.capture.Verdict.AsXaPrepare;
 import multimed.capture.debezium.ColumnKinds;
+import multimed.gtid.Gtid;
 import multimed.master.Collations;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * In: a whole transaction. Out: how it goes into the log. Pure. Must never: let anything through as rows or as a statement that
@@ -36,9 +39,11 @@ import multimed.master.Collations;
  * XA START … XA PREPARE                       empty: nothing is committed yet
  * XA COMMIT                                   raw, with the rows that came with XA PREPARE
  * incident, anything else                     rebuild
+ * any exception while it is read              rebuild
  * </pre>
  */
 final class Classifier {
+    private static final Logger log = LoggerFactory.getLogger(Classifier.class);
     private static final Set<String> SYSTEM_SCHEMAS = Set.of("mysql", "sys", "information_schema", "performance_schema");
 
     /** Others switch off foreign key or unique checks, as for the children of a cascade. */
@@ -60,9 +65,31 @@ final class Classifier {
 
     Verdict classify(MasterTransaction transaction) {
         try {
-            return verdict(transaction);
-        } catch (MalformedEventException e) {
-            return new AsRebuild("event not understood: " + e.getMessage());
+            Verdict verdict = verdict(transaction);
+            if (!(verdict instanceof AsRows)) {
+                transaction.events().forEach(Classifier::parse);
+            }
+            return verdict;
+        } catch (RuntimeException | StackOverflowError e) {
+            return notUnderstood(transaction.start().gtid(), e);
+        }
+    }
+
+    /** Whatever is thrown here comes from the transaction's bytes, and would come again each time that capture starts. */
+    static AsRebuild notUnderstood(Gtid gtid, Throwable e) {
+        // Without its message a mistake of our own has no trace elsewhere.
+        log.warn("transaction not understood gtid={} exception={}", gtid, e.getClass().getName(), e);
+        return new AsRebuild("event not understood: " + (e instanceof MalformedEventException ? e.getMessage() : e.toString()));
+    }
+
+    /** Throws if it is not such that its records can be written. */
+    static void parse(BinlogEvent event) {
+        if (event.type() == EventType.QUERY) {
+            QueryEvent.parse(event);
+        } else if (event.type() == EventType.TABLE_MAP) {
+            TableMap.parse(event);
+        } else if (EventType.isRows(event.type())) {
+            RowsEvent.parse(event);
         }
     }
 
@@ -127,8 +154,12 @@ final class Classifier {
         return event.type() == EventType.QUERY && statements.opensTransaction(QueryEvent.parse(event));
     }
 
-    Verdict opening(BinlogEvent event, byte[] formatDescription) {
-        return statements.opening(QueryEvent.parse(event), formatDescription);
+    Verdict opening(Gtid gtid, BinlogEvent event, byte[] formatDescription) {
+        try {
+            return statements.opening(QueryEvent.parse(event), formatDescription);
+        } catch (RuntimeException | StackOverflowError e) {
+            return notUnderstood(gtid, e);
+        }
     }
 
     /** What in these events is not a row change, or null. */

@@ -1,6 +1,5 @@
 package multimed.capture;
 
-import java.util.List;
 import java.util.Locale;
 import multimed.binlog.BinlogEvent;
 import multimed.binlog.EventType;
@@ -8,7 +7,6 @@ import multimed.binlog.GtidEvent;
 import multimed.binlog.QueryEvent;
 import multimed.capture.Verdict.AsRebuild;
 import multimed.capture.Verdict.AsStatementThenRaw;
-import multimed.capture.debezium.RowSource;
 import multimed.gtid.Gtid;
 
 /**
@@ -17,7 +15,7 @@ import multimed.gtid.Gtid;
  */
 final class LargeTransaction {
     /** What all of them are made with. */
-    record Factory(Classifier classifier, RowSource rowSource, RecordWriter writer, EpochKeeper epoch) {
+    record Factory(Classifier classifier, RecordWriter writer, EpochKeeper epoch) {
         /** @param reason of the raw records, as LOG.md lists them */
         LargeTransaction begin(GtidEvent start, Gtid previous, byte[] formatDescription, String reason) {
             return new LargeTransaction(this, start, previous, formatDescription, reason);
@@ -42,14 +40,12 @@ final class LargeTransaction {
     }
 
     void add(BinlogEvent event, boolean last) {
-        if (with.epoch.set().contains(start.gtid())) {
+        if (with.epoch.set().contains(start.gtid()) || unsafe != null || !isUnderstood(event)) {
             return;
         }
         if (EventType.isChange(event.type())) {
             started = true;
-            if (unsafe == null) {
-                stream.add(event);
-            }
+            stream.add(event);
         } else if (!started && with.classifier.isOpening(event)) {
             started = true;
             open(event);
@@ -57,23 +53,25 @@ final class LargeTransaction {
             if (!started && event.type() == EventType.QUERY) {
                 stream.session(RowSession.of(event));
             }
-            other(event, last);
+            unsafe = whyUnsafe(event, last);
         }
     }
 
-    /** What can't be replayed may be a long DDL. */
-    private void other(BinlogEvent event, boolean last) {
-        if (unsafe == null) {
-            unsafe = whyUnsafe(event, last);
-            if (unsafe != null && event.type() == EventType.QUERY) {
-                with.rowSource.statement(start.gtid(), List.of(event));
+    /** Whether its own bytes can't make fail what is done with it. */
+    private boolean isUnderstood(BinlogEvent event) {
+        try {
+            Classifier.parse(event);
+            if (!started) {
+                with.classifier.isOpening(event);
             }
+        } catch (RuntimeException | StackOverflowError e) {
+            unsafe = Classifier.notUnderstood(start.gtid(), e).reason();
         }
+        return unsafe == null;
     }
 
     private void open(BinlogEvent event) {
-        Verdict verdict = with.classifier.opening(event, formatDescription);
-        with.rowSource.statement(start.gtid(), List.of(event));
+        Verdict verdict = with.classifier.opening(start.gtid(), event, formatDescription);
         if (verdict instanceof AsStatementThenRaw opening) {
             stream.open(opening.statement());
         } else {

@@ -9,6 +9,7 @@ import multimed.capture.Verdict.AsStatement;
 import multimed.gtid.Gtid;
 import multimed.log.LogTopic;
 import multimed.log.LogWriter;
+import multimed.log.proto.Check;
 import multimed.log.proto.Empty;
 import multimed.log.proto.LogRecord;
 import multimed.log.proto.Rebuild;
@@ -42,7 +43,13 @@ final class RecordWriter {
     }
 
     void empty(GtidEvent start, Gtid previous) {
-        write(start, previous, LogRecord.newBuilder().setEmpty(Empty.getDefaultInstance()), "empty");
+        empty(start, previous, null);
+    }
+
+    /** @param check what is to be compared at this place; null: nothing */
+    void empty(GtidEvent start, Gtid previous, Check check) {
+        Empty empty = check == null ? Empty.getDefaultInstance() : Empty.newBuilder().setCheck(check).build();
+        write(start, previous, LogRecord.newBuilder().setEmpty(empty), "empty");
     }
 
     void rebuild(GtidEvent start, Gtid previous, String reason) {

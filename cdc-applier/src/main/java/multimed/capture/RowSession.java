@@ -2,6 +2,7 @@ package multimed.capture;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import multimed.binlog.BinlogEvent;
 import multimed.binlog.EventType;
@@ -10,10 +11,13 @@ import multimed.binlog.StatusVariables;
 
 /**
  * In: the events of a transaction, whose BEGIN carries the session settings of its first statement. Out: those settings that matter
- * when its row events are replayed, because MySQL then computes stored generated columns again. Settings that every applier's session
- * has are left out.
+ * when its row events are replayed, because MySQL then computes generated columns and expressions in keys again. What every applier's session
+ * has is left out.
  */
 final class RowSession {
+    /** Those that expressions depend on; collations by number. */
+    private static final Set<String> NAMES = Set.of("sql_mode", "collation_connection", "default_collation_for_utf8mb4", "lc_time_names");
+
     private RowSession() {}
 
     static Map<String, String> of(List<BinlogEvent> events) {
@@ -27,10 +31,11 @@ final class RowSession {
         if (!zone.isEmpty() && !zone.equals("SYSTEM") && !zone.equals("UTC") && !zone.equals("+00:00")) {
             settings.put("time_zone", zone);
         }
-        long locale = status.numbers().getOrDefault("lc_time_names", 0L);
-        if (locale != 0) {
-            settings.put("lc_time_names", Long.toString(locale));
-        }
+        status.numbers().forEach((name, value) -> {
+            if (NAMES.contains(name)) {
+                settings.put(name, Long.toUnsignedString(value));
+            }
+        });
         return settings;
     }
 }

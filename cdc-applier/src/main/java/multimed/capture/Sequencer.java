@@ -73,7 +73,6 @@ final class Sequencer implements BinlogReader.Sink {
             formatDescription = event.bytes();
         } else if (type == EventType.ROTATE) {
             rotate(event);
-            rowSource.rotated(event);
         } else if (type == EventType.HEARTBEAT || type == EventType.HEARTBEAT_V2) {
             idle();
         } else if (EventType.isGtid(type)) {
@@ -111,7 +110,7 @@ final class Sequencer implements BinlogReader.Sink {
         if (open != null) {
             throw new MalformedEventException(open.gtid() + " has no end in the binlog");
         }
-        long age = System.currentTimeMillis() * 1000 - start.committedHereMicros();
+        long age = System.currentTimeMillis() * 1000 - start.commitTimeMicros();
         if (age < CAUGHT_UP_MICROS) {
             rowSource.caughtUp();
         } else if (age > BEHIND_MICROS) {
@@ -160,7 +159,7 @@ final class Sequencer implements BinlogReader.Sink {
     }
 
     private static boolean isXaStart(BinlogEvent event) {
-        return event.type() == EventType.QUERY && QueryEvent.parse(event).ascii().startsWith("XA START ");
+        return event.type() == EventType.QUERY && QueryEvent.ascii(event).startsWith("XA START ");
     }
 
     private void finish() throws Exception {

@@ -1,6 +1,5 @@
 package multimed.capture;
 
-import com.google.protobuf.ByteString;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -8,7 +7,6 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import multimed.binlog.QueryEvent;
 import multimed.sqltext.SqlWords;
-import multimed.sqltext.TriggerStatements;
 
 /**
  * In: a statement as the binlog has it, and its client's character sets. Out: how its bytes are to be read. Pure. Must never: have a
@@ -26,7 +24,7 @@ import multimed.sqltext.TriggerStatements;
  * CREATE PROCEDURE, CREATE FUNCTION
  *                        up to the parameters, and then up to the body; backslashes escape whatever the sql_mode is
  * CREATE TRIGGER, CREATE EVENT
- *                        like these; satellites have neither
+ *                        like these; they don't come here, since satellites have neither
  * </pre>
  */
 final class StatementText {
@@ -39,7 +37,6 @@ final class StatementText {
     }
 
     private static final Set<String> UTF8 = Set.of("utf8mb4", "utf8mb3", "utf8");
-    private static final int OLDEST_VERSION = 80_000;
 
     private static final String NAME = "`[^`]*+(?:``[^`]*+)*+`|\"[^\"]*+(?:\"\"[^\"]*+)*+\"";
     private static final String ESCAPED = "'[^'\\\\]*+(?:(?:''|\\\\.)[^'\\\\]*+)*+'";
@@ -97,9 +94,6 @@ final class StatementText {
     }
 
     private Reading reading() {
-        if (TriggerStatements.isOne(ByteString.copyFrom(query.sql()), OLDEST_VERSION)) {
-            return Reading.CLIENTS;
-        }
         if (text.startsWith("CREATE USER ") || text.startsWith("ALTER USER ") || text.startsWith("GRANT ")) {
             return ofAccounts();
         }

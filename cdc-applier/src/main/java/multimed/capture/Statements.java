@@ -6,8 +6,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
 import multimed.binlog.QueryEvent;
 import multimed.binlog.StatusVariables;
+import multimed.binlog.StatusVariables.Account;
 import multimed.capture.StatementText.Reading;
 import multimed.capture.TemporaryTables.Part;
 import multimed.capture.Verdict.AsEmpty;
@@ -17,10 +19,14 @@ import multimed.capture.Verdict.AsStatementThenRaw;
 import multimed.capture.Verdict.AsXaCommit;
 import multimed.capture.Verdict.AsXaRollback;
 import multimed.log.LogTopic;
+import multimed.log.proto.Creator;
 import multimed.log.proto.Statement;
 import multimed.master.Collations;
 import multimed.master.Collations.Collation;
+import multimed.sqltext.ComputedValues;
+import multimed.sqltext.CreatedRoutine;
 import multimed.sqltext.CurrentUser;
+import multimed.sqltext.TriggerStatements;
 
 /**
  * In: a query event that is a transaction by itself. Out: the statement with its session settings, or why it can't be replayed as
@@ -29,6 +35,11 @@ import multimed.sqltext.CurrentUser;
 final class Statements {
     private static final int ROOM_FOR_SETTINGS = 64 * 1024;
     private static final String SERVERS_CHARSET = "utf8mb4";
+    /** Servers below this are not supported: each executes what comments have for versions up to it. */
+    static final int OLDEST_VERSION = 80_000;
+
+    /** As the server writes it. Behind the name of a view or routine it would be a part of that. */
+    private static final Pattern DEFINER_FIRST = Pattern.compile("(CREATE|ALTER)( OR REPLACE)?( ALGORITHM=[A-Z]+)? DEFINER=[`\"]");
 
     private final Collations collations;
     private final String systemTimeZone;
@@ -48,7 +59,8 @@ final class Statements {
         }
         String charset = charset(query.status().clientCharset());
         Part temporary = TemporaryTables.part(query, charset);
-        if (temporary == Part.ALL) {
+        if (temporary == Part.ALL || UnsafeStatements.flushesMemory(query, charset)
+                || TriggerStatements.isOne(query, charset, OLDEST_VERSION)) {
             return new AsEmpty();
         }
         Reading reading = StatementText.reading(query, charset, connectionCharset(query.status()));
@@ -64,7 +76,33 @@ final class Statements {
                                 : sql == null
                                         ? "CURRENT_USER"
                                         : UnsafeStatements.of(query, readIn);
-        return unsafe != null ? new AsRebuild(unsafe + ": " + shortened(query)) : new AsStatement(statement(query, sql, readIn));
+        ComputedValues computed = ComputedValues.of(query, readIn, OLDEST_VERSION);
+        if (unsafe == null && computed.doubt() != null) {
+            unsafe = "values that depend on more than rows and the settings in the binlog, by " + computed.doubt();
+        }
+        if (unsafe == null && hasCreator(query) && CreatedRoutine.of(query) == null) {
+            unsafe = "the routine's name";
+        }
+        return unsafe != null
+                ? new AsRebuild(unsafe + ": " + shortened(query))
+                : new AsStatement(created(query, statement(query, sql, readIn))
+                        .setNumberedTable(computed.numbered()).addAllComputedTables(computed.again()).setMakesKeys(computed.makesKeys())
+                        .build());
+    }
+
+    /** One that has created a routine: IF NOT EXISTS, which found it there, is not atomic, and gives its client nothing. */
+    private static boolean hasCreator(QueryEvent query) {
+        return query.status().invoker() != null && query.status().atomic() && CreatedRoutine.mayBe(query);
+    }
+
+    private static Statement.Builder created(QueryEvent query, Statement.Builder statement) {
+        if (!hasCreator(query)) {
+            return statement;
+        }
+        Account client = query.status().invoker();
+        CreatedRoutine routine = CreatedRoutine.of(query);
+        return statement.setCreator(Creator.newBuilder().setUser(client.user()).setHost(client.host())
+                .setSchema(routine.schema()).setRoutine(routine.name()).setProcedure(routine.procedure()));
     }
 
     /** CREATE TABLE … START TRANSACTION, as the binlog has CREATE TABLE … SELECT: what follows are its rows. */
@@ -121,18 +159,16 @@ final class Statements {
     /** Who CURRENT_USER was can't be replayed: the text must name the definer itself. */
     private static String whyDefinerUnsafe(StatusVariables status, String upper) {
         boolean stored = upper.matches("(?s)(CREATE|ALTER)\\b.{0,200}?\\b(VIEW|PROCEDURE|FUNCTION)\\b.*");
-        boolean named = upper.contains("DEFINER") && !upper.contains("CURRENT_USER");
-        return stored && !named && status.invoker() != null ? "definer not in the text" : null;
+        return stored && !DEFINER_FIRST.matcher(upper).lookingAt() && status.invoker() != null ? "definer not in the text" : null;
     }
 
-    private Statement statement(QueryEvent query, byte[] sql, String charset) {
+    private Statement.Builder statement(QueryEvent query, byte[] sql, String charset) {
         return Statement.newBuilder()
                 .setSql(ByteString.copyFrom(sql))
                 .setDatabase(query.database())
                 .putAllSession(settings(query.status()))
                 .putSession("character_set_client", charset)
-                .setTimestampUs(query.timestampMicros())
-                .build();
+                .setTimestampUs(query.timestampMicros());
     }
 
     /** Session variables by name in literal form; null if one can't be named. */

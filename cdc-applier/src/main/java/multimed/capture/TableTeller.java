@@ -47,7 +47,7 @@ final class TableTeller {
         tables.add(event, last);
         if (last) {
             if (fault.at(open.gtid()) != TestFault.Kind.UNTOLD) {
-                stream.publish(open.gtid(), open.committedHereMicros(), tables.written(prepared));
+                stream.publish(open.gtid(), open.commitTimeMicros(), tables.written(prepared));
             }
             open = null;
         }

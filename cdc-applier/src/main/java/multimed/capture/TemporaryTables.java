@@ -17,8 +17,6 @@ final class TemporaryTables {
         NONE, ALL, UNCERTAIN
     }
 
-    /** Servers below this are not supported: each executes what comments have for versions up to it. */
-    private static final int OLDEST_VERSION = 80_000;
     private static final Set<String> INDEX = Set.of("INDEX", "UNIQUE", "FULLTEXT", "SPATIAL");
     /** These change no row, and no definition. */
     private static final Set<String> HARMLESS = Set.of("ANALYZE", "OPTIMIZE", "REPAIR", "FLUSH");
@@ -31,7 +29,7 @@ final class TemporaryTables {
     static Part part(QueryEvent query, String charset) {
         List<String> words = SqlWords.of(query, charset);
         boolean said = saysTemporary(words);
-        if (said != saysTemporary(SqlWords.of(query, charset, OLDEST_VERSION))) {
+        if (said != saysTemporary(SqlWords.of(query, charset, Statements.OLDEST_VERSION))) {
             return Part.UNCERTAIN;
         }
         if (said || !query.threadSpecific()) {

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Map;
 import multimed.binlog.BinlogEvent;
 import multimed.binlog.EventType;
-import multimed.binlog.MalformedEventException;
 import multimed.binlog.QueryEvent;
 import multimed.binlog.TableMap;
 import multimed.binlog.TableName;
@@ -51,7 +50,7 @@ final class TransactionTables {
             if (!understood && !keepsNames(event)) {
                 redefines(event);
             }
-        } catch (MalformedEventException | IndexOutOfBoundsException e) {
+        } catch (RuntimeException | StackOverflowError e) {
             everything = true;
             redefines = true;
             redefinesAny = true;

@@ -1,5 +1,6 @@
 package multimed.capture;
 
+import java.util.Collections;
 import java.util.List;
 import multimed.binlog.QueryEvent;
 import multimed.sqltext.SqlWords;
@@ -9,6 +10,9 @@ import multimed.sqltext.SqlWords;
  * it did on the master, or null. Pure. Must never: call a statement safe that depends on more than the data and its session settings.
  */
 final class UnsafeStatements {
+    /** What a satellite must read again, too. */
+    private static final List<String> KEPT_FLUSHES = List.of("PRIVILEGES", "OPTIMIZER_COSTS");
+
     private UnsafeStatements() {}
 
     /** @param charset that the text is in */
@@ -19,16 +23,19 @@ final class UnsafeStatements {
             return null;
         }
         List<String> rest = words.subList(table + 1, words.size());
+        if (words.get(0).equals("ALTER") && rest.contains("IMPORT") && rest.contains("TABLESPACE")) {
+            return "rows from a file of the master's";
+        }
         if (words.get(0).equals("CREATE") && readsTables(rest)) {
             return "created from a query in statement format";
         }
-        if (!words.get(0).equals("ALTER")) {
-            return null;
-        }
-        if (rest.contains("CONNECTION_ID")) {
-            return "a default that depends on the connection";
-        }
-        return numbersRows(rest) ? "numbers rows in the order that they have on the master" : null;
+        return null;
+    }
+
+    /** Whether it changes nothing that lasts, and would wait for a satellite's readers: FLUSH TABLES and the like. */
+    static boolean flushesMemory(QueryEvent query, String charset) {
+        List<String> words = words(query, charset);
+        return !words.isEmpty() && words.get(0).equals("FLUSH") && Collections.disjoint(words, KEPT_FLUSHES);
     }
 
     /** Under the statement's own sql_mode. */
@@ -40,24 +47,5 @@ final class UnsafeStatements {
         int values = words.indexOf("VALUES");
         return words.contains("SELECT") || words.contains("TABLE")
                 || values >= 0 && values + 1 < words.size() && words.get(values + 1).equals("ROW");
-    }
-
-    /** ADD … AUTO_INCREMENT: without a primary key the rows' order is that of their insertion, which is not that of the commits. */
-    private static boolean numbersRows(List<String> words) {
-        boolean adding = false;
-        for (int i = 0; i < words.size(); i++) {
-            switch (words.get(i)) {
-                case "ADD" -> adding = true;
-                case "MODIFY", "CHANGE", "ALTER" -> adding = false;
-                case "AUTO_INCREMENT" -> {
-                    boolean option = i + 1 < words.size() && words.get(i + 1).matches("[0-9]+");
-                    if (adding && !option) {
-                        return true;
-                    }
-                }
-                default -> {}
-            }
-        }
-        return false;
     }
 }

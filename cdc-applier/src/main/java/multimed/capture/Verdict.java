@@ -7,7 +7,7 @@ import multimed.log.proto.Statement;
 /** How a transaction goes into the log. */
 sealed interface Verdict {
 
-    /** Debezium may carry it: {@code rows} changes of these tables, in this order; one entry per change. */
+    /** Debezium may carry it: {@code changes} are the tables of its rows, in order; one entry per row. */
     record AsRows(List<TableMap> changes) implements Verdict {}
 
     /** Its own events carry it. The reason is a metric's label: a few fixed words. */

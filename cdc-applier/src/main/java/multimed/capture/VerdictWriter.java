@@ -11,29 +11,34 @@ import multimed.capture.Verdict.AsStatementThenRaw;
 import multimed.capture.Verdict.AsXaCommit;
 import multimed.capture.Verdict.AsXaPrepare;
 import multimed.capture.Verdict.AsXaRollback;
+import multimed.capture.comparison.Checks;
 import multimed.capture.debezium.RowSource;
 import multimed.gtid.Gtid;
 
 /**
  * In: a complete transaction and the one before it. Out: its records in the log, of the kind that the {@link Classifier} chose;
- * rows only if Debezium confirms them, raw events otherwise.
+ * rows only if Debezium decodes them, raw events otherwise.
  */
 final class VerdictWriter {
     private final Classifier classifier;
-    private final GeneratedColumns generatedColumns;
+    private final PlainTables plainTables;
+    private final RoutinePrivileges routinePrivileges;
     private final RowSource rowSource;
     private final RecordWriter writer;
     private final XaWriter xa;
     private final EpochKeeper epoch;
+    private final Checks checks;
 
-    VerdictWriter(Classifier classifier, GeneratedColumns generatedColumns, RowSource rowSource, RecordWriter writer, XaWriter xa,
-            EpochKeeper epoch) {
+    VerdictWriter(Classifier classifier, PlainTables plainTables, RoutinePrivileges routinePrivileges, RowSource rowSource,
+            RecordWriter writer, XaWriter xa, EpochKeeper epoch, Checks checks) {
         this.classifier = classifier;
-        this.generatedColumns = generatedColumns;
+        this.plainTables = plainTables;
+        this.routinePrivileges = routinePrivileges;
         this.rowSource = rowSource;
         this.writer = writer;
         this.xa = xa;
         this.epoch = epoch;
+        this.checks = checks;
     }
 
     /**
@@ -48,15 +53,13 @@ final class VerdictWriter {
         } else if (verdict instanceof AsRaw raw) {
             writer.raw(transaction, previous, raw.reason());
         } else if (verdict instanceof AsStatement statement) {
-            rowSource.statement(start.gtid(), transaction.events());
-            writer.statement(start, previous, statement);
+            writer.statement(start, previous, routinePrivileges.asOnMaster(statement));
         } else if (verdict instanceof AsStatementThenRaw opening) {
-            rowSource.statement(start.gtid(), transaction.events());
             writer.statementThenRaw(transaction, previous, opening.statement());
         } else if (verdict instanceof AsEmpty && largeXa) {
             xa.fromBinlog(start, previous, Statements.xid(QueryEvent.parse(transaction.events().get(0))), file);
         } else if (verdict instanceof AsEmpty) {
-            writer.empty(start, previous);
+            writer.empty(start, previous, checks.take(start.gtid()));
         } else if (verdict instanceof AsXaPrepare prepare) {
             xa.prepare(transaction, previous, prepare, !largeXa);
         } else if (verdict instanceof AsXaRollback rollback) {
@@ -64,17 +67,16 @@ final class VerdictWriter {
         } else if (verdict instanceof AsXaCommit commit) {
             xa.commit(start, previous, commit.xid(), file);
         } else if (verdict instanceof AsRebuild rebuild) {
-            rowSource.statement(start.gtid(), transaction.events());
             writer.rebuild(start, previous, rebuild.reason());
         }
     }
 
     private void rows(MasterTransaction transaction, Gtid previous, AsRows verdict) {
-        if (!verdict.changes().stream().allMatch(generatedColumns::surelyNone)) {
-            writer.raw(transaction, previous, "generated");
+        if (!verdict.changes().stream().allMatch(plainTables::isPlain)) {
+            writer.raw(transaction, previous, "computes");
             return;
         }
-        RowSource.Answer answer = rowSource.rows(transaction.start().gtid(), transaction.events(), verdict.changes());
+        RowSource.Answer answer = rowSource.rows(transaction.events(), verdict.changes().size());
         if (answer.rows() != null) {
             writer.rows(transaction.start(), previous, answer.rows());
         } else {

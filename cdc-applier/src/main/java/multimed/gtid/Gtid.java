@@ -15,6 +15,16 @@ public record Gtid(Source source, long number) {
             }
         }
 
+        /** Of capture's marks: a mark says that a boot of the master continues the history that lies before it. */
+        public boolean isOfMarks() {
+            return uuid.getMostSignificantBits() == 0;
+        }
+
+        /** Of the marks by which capture says that satellites get ahead of the log. */
+        public boolean isOfMarksAhead() {
+            return uuid.getMostSignificantBits() == 2;
+        }
+
         @Override
         public int compareTo(Source other) {
             int byUuid = uuid.toString().compareTo(other.uuid.toString());

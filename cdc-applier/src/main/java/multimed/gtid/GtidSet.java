@@ -78,6 +78,25 @@ public final class GtidSet {
         return sources.isEmpty();
     }
 
+    /** Whether it has a GTID of this source. */
+    public boolean has(Source source) {
+        return sources.containsKey(source);
+    }
+
+    public boolean hasMarks() {
+        return sources.keySet().stream().anyMatch(Source::isOfMarks);
+    }
+
+    /** Whether it has marks that satellites got ahead of the log in another boot than this one's. */
+    public boolean hasMarksAheadBeside(Source ahead) {
+        return sources.keySet().stream().anyMatch(each -> each.isOfMarksAhead() && !each.equals(ahead));
+    }
+
+    /** The highest number under this source; 0 if there is none. */
+    public long last(Source source) {
+        return of(source).last();
+    }
+
     /** Number of GTIDs in the set. */
     public long count() {
         return sources.values().stream().mapToLong(Intervals::count).sum();

@@ -25,6 +25,11 @@ final class Intervals {
         return bounds.length == 0;
     }
 
+    /** The highest number; 0 if there is none. */
+    long last() {
+        return isEmpty() ? 0 : bounds[bounds.length - 1];
+    }
+
     long count() {
         long sum = 0;
         for (int i = 0; i < bounds.length; i += 2) {

@@ -68,6 +68,7 @@ public final class LogPrinter {
                     + " sql=\"" + shortened(r.getStatement().getSql().toStringUtf8()) + "\"";
             case RAW -> "reason=" + r.getRaw().getReason() + " events=" + r.getRaw().getEventsCount()
                     + (r.getRaw().getLastEventCut() ? " cut" : "");
+            case EMPTY -> r.getEmpty().hasCheck() ? "compares=\"" + shortened(r.getEmpty().getCheck().getPiece()) + "\"" : "";
             case REBUILD -> "reason=\"" + shortened(r.getRebuild().getReason()) + "\"";
             default -> "";
         };

@@ -2,6 +2,7 @@ package multimed.log;
 
 import java.time.Duration;
 import java.util.List;
+import multimed.gtid.Gtid;
 import multimed.gtid.GtidSet;
 import multimed.log.LogEvent.Broken;
 import multimed.log.LogEvent.EpochStarted;
@@ -30,8 +31,12 @@ public final class LogTail implements AutoCloseable {
      * @param epoch the highest that there can have been; 0 if nothing was ever written
      * @param set everything before the end that counts; null if unknown
      * @param broken what is wrong with the epoch's records, and from where on they don't count; null if nothing
+     * @param newest the last transaction that counts, of those that were read; null if none was
      */
-    public record State(long epoch, GtidSet set, long end, Broken broken) {}
+    public record State(long epoch, GtidSet set, long end, Broken broken, Newest newest) {}
+
+    /** A transaction, and when the master committed it. */
+    public record Newest(Gtid gtid, long commitMicros) {}
 
     /** The topic as it is read here. */
     public interface Source extends AutoCloseable {
@@ -76,7 +81,7 @@ public final class LogTail implements AutoCloseable {
             }
             if (from == begin) {
                 // An expired record may have had any epoch up to the end offset, as epochs were once counted; readers ignore lower ones.
-                return new State(Math.max(scan.epoch, end), null, end, null);
+                return new State(Math.max(scan.epoch, end), null, end, null, null);
             }
         }
     }
@@ -128,13 +133,14 @@ public final class LogTail implements AutoCloseable {
     private State replay(long start, long end, long epoch) {
         Replay replay = new Replay();
         source.forEach(start, end, replay::see);
-        return new State(epoch, replay.set, end, replay.broken);
+        return new State(epoch, replay.set, end, replay.broken, replay.newest);
     }
 
     private static final class Replay {
         final RecordAssembler assembler = new RecordAssembler();
         GtidSet set = GtidSet.EMPTY;
         Broken broken;
+        Newest newest;
 
         void see(ConsumerRecord<byte[], byte[]> record) {
             for (LogEvent event : assembler.read(record)) {
@@ -143,6 +149,7 @@ public final class LogTail implements AutoCloseable {
                     broken = null;
                 } else if (event instanceof Part part && part.last()) {
                     set = set.add(part.gtid());
+                    newest = new Newest(part.gtid(), part.record().getCommitTimeUs());
                 } else if (event instanceof Broken breach) {
                     broken = breach;
                 }

@@ -12,6 +12,7 @@ import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -29,34 +30,50 @@ public final class LogTopic {
     /** The topic's max.message.bytes: the longest Statement that can pass. */
     public static final int MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
+    /** Kafka deletes whole segments, and takes no record that is longer than one. */
+    public static final int SEGMENT_BYTES = 2 * MAX_RECORD_BYTES;
+
     private LogTopic() {}
 
-    /** Makes the topic, or has the one that is there keep records for this long. Returns whether something was changed. */
-    public static boolean create(Admin admin, String topic, long retentionHours) throws ExecutionException, InterruptedException {
-        String retention = Long.toString(retentionHours * 3_600_000);
+    /**
+     * Makes the topic, or has the one that is there keep records for this long, and not more bytes. Returns whether something was changed.
+     *
+     * @param bytes Kafka keeps so many and deletes a segment as soon as it can without going below; 0: time alone decides
+     */
+    public static boolean create(Admin admin, String topic, long hours, long bytes) throws ExecutionException, InterruptedException {
+        Map<String, String> settings = Map.of(
+                TopicConfig.CLEANUP_POLICY_CONFIG, TopicConfig.CLEANUP_POLICY_DELETE,
+                TopicConfig.RETENTION_MS_CONFIG, Long.toString(hours * 3_600_000),
+                TopicConfig.RETENTION_BYTES_CONFIG, Long.toString(bytes == 0 ? -1 : bytes),
+                TopicConfig.SEGMENT_BYTES_CONFIG, Integer.toString(SEGMENT_BYTES),
+                TopicConfig.MAX_MESSAGE_BYTES_CONFIG, Integer.toString(MAX_RECORD_BYTES));
         try {
-            admin.createTopics(List.of(new NewTopic(topic, Optional.of(1), Optional.empty()).configs(Map.of(
-                    TopicConfig.CLEANUP_POLICY_CONFIG, TopicConfig.CLEANUP_POLICY_DELETE,
-                    TopicConfig.RETENTION_MS_CONFIG, retention,
-                    TopicConfig.RETENTION_BYTES_CONFIG, "-1",
-                    TopicConfig.MAX_MESSAGE_BYTES_CONFIG, Integer.toString(MAX_RECORD_BYTES))))).all().get();
+            admin.createTopics(List.of(new NewTopic(topic, Optional.of(1), Optional.empty()).configs(settings))).all().get();
             return true;
         } catch (ExecutionException e) {
             if (!(e.getCause() instanceof TopicExistsException)) {
                 throw e;
             }
-            return retain(admin, new ConfigResource(ConfigResource.Type.TOPIC, topic), retention);
+            return change(admin, new ConfigResource(ConfigResource.Type.TOPIC, topic), settings);
         }
     }
 
-    private static boolean retain(Admin admin, ConfigResource topic, String retention) throws ExecutionException, InterruptedException {
+    private static boolean change(Admin admin, ConfigResource topic, Map<String, String> settings)
+            throws ExecutionException, InterruptedException {
         Config now = admin.describeConfigs(List.of(topic)).all().get().get(topic);
-        if (now.get(TopicConfig.RETENTION_MS_CONFIG).value().equals(retention)) {
-            return false;
+        List<AlterConfigOp> changes = settings.entrySet().stream()
+                .filter(each -> !each.getValue().equals(now.get(each.getKey()).value()))
+                .map(each -> new AlterConfigOp(new ConfigEntry(each.getKey(), each.getValue()), AlterConfigOp.OpType.SET))
+                .toList();
+        if (!changes.isEmpty()) {
+            admin.incrementalAlterConfigs(Map.of(topic, changes)).all().get();
         }
-        var set = new AlterConfigOp(new ConfigEntry(TopicConfig.RETENTION_MS_CONFIG, retention), AlterConfigOp.OpType.SET);
-        admin.incrementalAlterConfigs(Map.of(topic, List.of(set))).all().get();
-        return true;
+        return !changes.isEmpty();
+    }
+
+    /** Readers find nothing of what it had; offsets go on. */
+    public static void empty(Admin admin, String topic) throws ExecutionException, InterruptedException {
+        admin.deleteRecords(Map.of(partition(topic), RecordsToDelete.beforeOffset(-1))).all().get();
     }
 
     /** The one partition whose offsets are the total order. */

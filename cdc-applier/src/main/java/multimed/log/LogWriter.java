@@ -5,6 +5,7 @@ import java.util.Properties;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import multimed.gtid.Gtid;
@@ -13,19 +14,26 @@ import multimed.log.proto.EpochStart;
 import multimed.log.proto.LogRecord;
 import multimed.process.Metric;
 import multimed.process.Metrics;
+import org.apache.kafka.clients.CommonClientConfigs;
+import org.apache.kafka.clients.MetadataRecoveryStrategy;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.SaslAuthenticationException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * In: records in order. Out: the same records in the log, in order, none lost: after the first failure nothing more is sent or
- * accepted, and {@link #check()} throws. Sends without waiting; one thread calls, Kafka's own thread reports.
+ * In: records in order. Out: the same records in the log, in order, none lost: after the first failure nothing more is sent there. Sends
+ * without waiting; one thread calls, Kafka's own thread reports.
+ *
+ * <p>If the failure is that Kafka is away, the copy still gets all records, for as long as it is: what the log lacks, the next epoch reads
+ * from the master's binlog, so nothing is to be remembered. When Kafka is back, and after any other failure, {@link #check()} throws.
  *
  * <p>Left to itself, Kafka's producer goes on with the next batch after one that has expired. So the callback of the first failure
  * closes it, on its own thread and before its next round. What that round has on the way already follows the expired batch by
@@ -46,13 +54,18 @@ public final class LogWriter implements AutoCloseable {
     private final Metrics metrics;
     private final AtomicLong sent = new AtomicLong();
     private final AtomicLong acknowledged = new AtomicLong();
-    private volatile long lastAckNanos = System.nanoTime();
+    /** When the last acknowledgement came; when the first record was sent that waits for one, if that was later. */
+    private volatile long progressNanos = System.nanoTime();
     private final AtomicReference<Exception> failure = new AtomicReference<>();
+    /** Since a record could not be written in time. */
+    private final AtomicBoolean away = new AtomicBoolean();
+    private final BrokerReturn broker;
     private final Copy copy;
     private volatile long lastOffset = -1;
+    private long sinceEpochStart;
     private volatile Range intruder;
 
-    /** Gets each record but the first epoch start when it is on its way to the log, on the thread that appends. */
+    /** Gets each record but the first epoch start when it is on its way to the log, or Kafka is away, on the thread that appends. */
     public interface Copy {
         /** Nobody wants one. */
         Copy NONE = (gtid, last, record) -> {};
@@ -73,11 +86,12 @@ public final class LogWriter implements AutoCloseable {
      */
     public LogWriter(LogAccess access, String topic, long epoch, int lingerMs, Copy copy, Metrics metrics) {
         this(new KafkaProducer<>(settings(access, lingerMs), new ByteArraySerializer(), new ByteArraySerializer()), topic, epoch, copy,
-                metrics);
+                metrics, new BrokerReturn(access, topic));
     }
 
-    LogWriter(Producer<byte[], byte[]> producer, String topic, long epoch, Copy copy, Metrics metrics) {
+    LogWriter(Producer<byte[], byte[]> producer, String topic, long epoch, Copy copy, Metrics metrics, BrokerReturn broker) {
         this.producer = producer;
+        this.broker = broker;
         this.copy = copy;
         this.topic = topic;
         this.epoch = epoch;
@@ -98,6 +112,8 @@ public final class LogWriter implements AutoCloseable {
         p.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, 30_000);
         p.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, 10_000);
         p.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, 30_000);
+        // Else it forgets the topic when no broker answers, and send() waits until one does.
+        p.put(CommonClientConfigs.METADATA_RECOVERY_STRATEGY_CONFIG, MetadataRecoveryStrategy.NONE.name);
         p.put(ProducerConfig.RECONNECT_BACKOFF_MS_CONFIG, 50);
         p.put(ProducerConfig.RECONNECT_BACKOFF_MAX_MS_CONFIG, 1000);
         return p;
@@ -106,10 +122,18 @@ public final class LogWriter implements AutoCloseable {
     /** Appends the start of this writer's epoch and waits for its offset. */
     public long appendEpochStart(GtidSet set, String serverUuid) throws InterruptedException, ExecutionException, TimeoutException {
         LogRecord record = epochStart(set, serverUuid);
-        RecordMetadata at = producer.send(new ProducerRecord<>(topic, 0, null, record.toByteArray()), (m, e) -> done(m, e, 0, false))
+        RecordMetadata at = producer.send(new ProducerRecord<>(topic, 0, null, record.toByteArray()), this::started)
                 .get(40, TimeUnit.SECONDS);
         count(record);
         return at.offset();
+    }
+
+    private void started(RecordMetadata metadata, Exception error) {
+        if (error != null) {
+            fail(error);
+        } else {
+            done(metadata, null, 0, false);
+        }
     }
 
     /** Repeats the start of the epoch between two transactions; chunks without their last one are void then. */
@@ -133,19 +157,35 @@ public final class LogWriter implements AutoCloseable {
 
     private void append(LogRecord record, Gtid gtid, long commitMicros) {
         check();
-        sent.incrementAndGet();
-        long sentAt = System.nanoTime();
         byte[] bytes = record.toByteArray();
+        sinceEpochStart = record.hasEpochStart() ? 0 : sinceEpochStart + bytes.length;
         boolean endsTransaction = gtid != null && record.getLastChunk();
-        producer.send(
-                new ProducerRecord<>(topic, 0, null, bytes),
-                (metadata, error) -> {
-                    acknowledged.incrementAndGet();
-                    metrics.observe(Metric.CAPTURE_ACKNOWLEDGE, (System.nanoTime() - sentAt) / 1e9);
-                    done(metadata, error, commitMicros, endsTransaction);
-                });
-        count(record);
+        if (!away.get()) {
+            send(bytes, commitMicros, endsTransaction);
+            count(record);
+        }
         copy.record(gtid, endsTransaction, bytes);
+    }
+
+    private void send(byte[] record, long commitMicros, boolean endsTransaction) {
+        long sentAt = System.nanoTime();
+        if (sent.getAndIncrement() == acknowledged.get()) {
+            progressNanos = sentAt;
+        }
+        try {
+            producer.send(
+                    new ProducerRecord<>(topic, 0, null, record),
+                    (metadata, error) -> {
+                        acknowledged.incrementAndGet();
+                        metrics.observe(Metric.CAPTURE_ACKNOWLEDGE, (System.nanoTime() - sentAt) / 1e9);
+                        done(metadata, error, commitMicros, endsTransaction);
+                    });
+        } catch (KafkaException | IllegalStateException e) {
+            // Another thread closed the producer while this one was about to send, or waited for room.
+            if (!away.get()) {
+                throw e;
+            }
+        }
     }
 
     private void count(LogRecord record) {
@@ -155,10 +195,10 @@ public final class LogWriter implements AutoCloseable {
 
     private void done(RecordMetadata metadata, Exception error, long commitMicros, boolean endsTransaction) {
         if (error != null) {
-            fail(error);
+            notWritten(error);
             return;
         }
-        lastAckNanos = System.nanoTime();
+        progressNanos = System.nanoTime();
         acknowledged(metadata.offset());
         if (endsTransaction) {
             metrics.observe(Metric.CAPTURE_LAG, (System.currentTimeMillis() * 1000 - commitMicros) / 1e6);
@@ -177,7 +217,27 @@ public final class LogWriter implements AutoCloseable {
         lastOffset = offset;
     }
 
-    /** On any thread, and again from the callbacks of what waits when this closes the producer. */
+    /** Called again from the callbacks of what waits when this closes the producer. */
+    private void notWritten(Exception error) {
+        if (away.get() || failure.get() != null) {
+            return;
+        }
+        // Kafka's producer tries again what may pass, until its time is over.
+        if (!(error instanceof RetriableException)) {
+            fail(error);
+        } else if (away.compareAndSet(false, true)) {
+            log.warn("the log is away, appliers that follow capture go on without it epoch={} error=\"{}\"", epoch, error.getMessage());
+            producer.close(Duration.ZERO);
+            broker.await(this::returned);
+        }
+    }
+
+    private void returned() {
+        log.info("the log is back, a new epoch brings what it lacks epoch={}", epoch);
+        failure.compareAndSet(null, new IllegalStateException("it was away"));
+    }
+
+    /** On any thread. */
     public void fail(Exception error) {
         if (failure.compareAndSet(null, error)) {
             log.error("log not written, nothing more is sent in this epoch epoch={} error=\"{}\"", epoch, error.getMessage());
@@ -185,7 +245,7 @@ public final class LogWriter implements AutoCloseable {
         }
     }
 
-    /** Throws if a record could not be written. */
+    /** Throws if a record could not be written, unless Kafka is away; then, when it is back. */
     public void check() {
         Exception e = failure.get();
         if (e != null) {
@@ -198,7 +258,7 @@ public final class LogWriter implements AutoCloseable {
      * send.
      */
     public void checkAccount() {
-        boolean refused = producer.metrics().values().stream()
+        boolean refused = !away.get() && producer.metrics().values().stream()
                 .anyMatch(m -> m.metricName().name().equals(REFUSALS) && m.metricValue() instanceof Double count && count > 0);
         if (refused) {
             fail(new SaslAuthenticationException("the account or its password has changed"));
@@ -208,8 +268,13 @@ public final class LogWriter implements AutoCloseable {
 
     /** How long records have been waiting for the log without any progress. */
     public Duration stalled() {
-        long waiting = sent.get() - acknowledged.get();
-        return waiting <= 0 ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - lastAckNanos);
+        boolean waiting = away.get() || sent.get() > acknowledged.get();
+        return !waiting ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - progressNanos);
+    }
+
+    /** Bytes of records behind the epoch's start, or its last repetition. */
+    public long bytesSinceEpochStart() {
+        return sinceEpochStart;
     }
 
     /** Offsets between this writer's records that somebody else wrote, once; null if none since the last call. */
@@ -221,6 +286,7 @@ public final class LogWriter implements AutoCloseable {
 
     @Override
     public void close() {
+        broker.close();
         producer.close(failure.get() == null ? Duration.ofSeconds(5) : Duration.ZERO);
     }
 }

@@ -150,9 +150,14 @@ public final class PipelinedConnection implements AutoCloseable {
 
     /** The next statement's result; throws the server's error, if that is the answer. */
     public Reply answer() throws SQLException {
+        return answer(0);
+    }
+
+    /** @param wanted the column, from 0, of the first row that is its value */
+    private Reply answer(int wanted) throws SQLException {
         try {
             byte[] head = receive();
-            Reply reply = Reply.isResultSet(head) ? resultSet(new Bytes(head).lenenc()) : Reply.parse(head);
+            Reply reply = Reply.isResultSet(head) ? resultSet(new Bytes(head).lenenc(), wanted) : Reply.parse(head);
             if (reply.error() != null) {
                 throw reply.error();
             }
@@ -162,7 +167,7 @@ public final class PipelinedConnection implements AutoCloseable {
         }
     }
 
-    private Reply resultSet(long columns) throws IOException, SQLException {
+    private Reply resultSet(long columns, int wanted) throws IOException, SQLException {
         for (long i = 0; i < columns; i++) {
             receive();
         }
@@ -171,11 +176,20 @@ public final class PipelinedConnection implements AutoCloseable {
         byte[] row = receive();
         for (; !Reply.endsResultSet(row); row = receive()) {
             if (!any) {
-                first = new Bytes(row).text();
+                first = text(row, wanted);
                 any = true;
             }
         }
         return Reply.parse(row).withValue(first);
+    }
+
+    private static String text(byte[] row, int column) {
+        Bytes in = new Bytes(row);
+        String text = in.text();
+        for (int i = 0; i < column; i++) {
+            text = in.text();
+        }
+        return text;
     }
 
     /** Runs statements whose results don't matter. */
@@ -191,6 +205,21 @@ public final class PipelinedConnection implements AutoCloseable {
         option(MULTI_STATEMENTS_OFF);
         try {
             execute(text);
+        } finally {
+            option(MULTI_STATEMENTS_ON);
+        }
+    }
+
+    /**
+     * {@link #text} of one query that somebody else wrote.
+     *
+     * @param column that is wanted, from 0; there are none of NULL before it
+     */
+    public String textAlone(QueryText text, int column) throws SQLException {
+        option(MULTI_STATEMENTS_OFF);
+        try {
+            ask(text);
+            return answer(column).value();
         } finally {
             option(MULTI_STATEMENTS_ON);
         }

@@ -6,8 +6,11 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * In: environment variables. Out: parsed values; a value that is missing or wrong is noted, replaced by a placeholder, and
@@ -16,6 +19,10 @@ import java.util.Optional;
  * <p>Usage: read every setting, call {@link #check()}, then build the immutable configuration record.
  */
 public final class Settings {
+    /** As bytes_of in mysql-master/lib.sh. */
+    private static final Pattern SIZE = Pattern.compile("([0-9]{1,16})([kKmMgG]?)[bB]?");
+    private static final long MOST_BYTES = 1L << 50;
+
     private final Map<String, String> env;
     private final List<String> mistakes = new ArrayList<>();
 
@@ -44,6 +51,38 @@ public final class Settings {
             }
         } catch (NumberFormatException e) {
             // reported below like a number out of range
+        }
+        return mistake(name + "=" + value.get() + " is not a number from " + least + " to " + most, byDefault);
+    }
+
+    /** Bytes: 1048576, 512m, 10g; 0, or so many at least. */
+    public long size(String name, long byDefault, long least) {
+        Optional<String> value = given(name);
+        if (value.isEmpty()) {
+            return byDefault;
+        }
+        Matcher size = SIZE.matcher(value.get());
+        if (size.matches()) {
+            int shift = 10 * " kmg".indexOf((size.group(2) + " ").toLowerCase(Locale.ROOT).charAt(0));
+            long number = Long.parseLong(size.group(1));
+            if (number <= MOST_BYTES >> shift && (number == 0 || number << shift >= least)) {
+                return number << shift;
+            }
+        }
+        return mistake(name + "=" + value.get() + " is neither 0 nor a size like 10g, from " + (least >> 20) + "m on", byDefault);
+    }
+
+    /** A number that may have a fraction, like 0.5. */
+    public double decimal(String name, double byDefault, double least, double most) {
+        Optional<String> value = given(name);
+        if (value.isEmpty()) {
+            return byDefault;
+        }
+        if (value.get().matches("[0-9]{1,9}(\\.[0-9]{1,9})?")) {
+            double n = Double.parseDouble(value.get());
+            if (n >= least && n <= most) {
+                return n;
+            }
         }
         return mistake(name + "=" + value.get() + " is not a number from " + least + " to " + most, byDefault);
     }

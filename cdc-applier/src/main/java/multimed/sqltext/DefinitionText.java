@@ -36,7 +36,7 @@ public final class DefinitionText {
                     return null;
                 }
                 replace(end + 2);
-            } else if (c == '#' || text.startsWith("--", at) && (at + 2 >= text.length() || text.charAt(at + 2) <= ' ')) {
+            } else if (c == '#' || text.startsWith("--", at) && (at + 2 >= text.length() || isBlank(text.charAt(at + 2)))) {
                 int end = text.indexOf('\n', at);
                 replace(end < 0 ? text.length() : end);
             } else {
@@ -45,6 +45,11 @@ public final class DefinitionText {
             }
         }
         return plain.toString();
+    }
+
+    /** White space or a control character, in Unicode. */
+    private static boolean isBlank(char c) {
+        return c <= ' ' || c >= 0x7f && c <= 0xa0;
     }
 
     private void replace(int end) {

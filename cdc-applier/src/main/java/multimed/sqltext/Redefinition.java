@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
  * out one of them: what is not understood may be any name.
  */
 public final class Redefinition {
-    private static final Pattern TOKEN = Pattern.compile("`(?:[^`]|``)*`|[\\w$]+|\\S");
+    private static final Pattern TOKEN = Pattern.compile("`[^`]*+(?:``[^`]*+)*+`|[\\w$]+|\\S");
 
     /** @param schema null: the current one */
     public record Name(String schema, String name) {}

@@ -1,7 +1,10 @@
 package multimed.sqltext;
 
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * In: a statement. Out: its tokens, one by one, as MySQL's own lexer splits them: comments are skipped, versioned comments read.
@@ -14,8 +17,27 @@ final class SqlLexer {
     /** Character sets in which the second byte of a character can look like a backslash. */
     private static final Set<String> TWO_BYTES = Set.of("gbk", "big5", "gb18030", "sjis", "cp932");
 
+    /** Bytes from 0x80 on that are white space or control characters by MySQL's own tables (the {@code ctype} of its character sets). */
+    private static final Map<String, String> BLANKS = Map.ofEntries(
+            Map.entry("armscii8", "\u00a0"),
+            Map.entry("cp1250", "\u0080\u0081\u0083\u0088\u0090\u0098\u00a0"),
+            Map.entry("cp850", "\u00ff"),
+            Map.entry("cp852", "\u00ff"),
+            Map.entry("cp866", "\u00ff"),
+            Map.entry("dec8", "\u00a0"),
+            Map.entry("geostd8", "\u00a0"),
+            Map.entry("greek", "\u00a0"),
+            Map.entry("hebrew", "\u00a0\u00fd\u00fe"),
+            Map.entry("hp8", range(0x80, 0xa0) + "\u00b1\u00b2\u00f2\u00f3\u00f4\u00f5\u00ff"),
+            Map.entry("keybcs2", "\u00ff"),
+            Map.entry("latin1", "\u00a0"),
+            Map.entry("latin2", "\u00a0"),
+            Map.entry("latin5", "\u00a0"),
+            Map.entry("latin7", "\u0081\u0083\u0088\u008a\u008c\u0090\u0098\u009a\u009c\u009f\u00a0\u00a1\u00a5"),
+            Map.entry("macroman", "\u0080\u00cb\u00e5"));
+
     enum Kind {
-        /** Letters, digits, {@code _}, {@code $} and whatever is not ASCII; in upper case. */
+        /** Letters, digits, {@code _}, {@code $} and whatever is neither ASCII nor blank; in upper case. */
         WORD,
         /** In any of the three quotes; without its content. */
         QUOTED,
@@ -30,7 +52,9 @@ final class SqlLexer {
     private final boolean backslashEscapes;
     private final boolean ansiQuotes;
     private final String charset;
+    private final String blanks;
     private final int version;
+    private int from;
     private int at;
     private boolean inVersionedComment;
 
@@ -50,6 +74,7 @@ final class SqlLexer {
         this.backslashEscapes = backslashEscapes;
         this.ansiQuotes = ansiQuotes;
         this.charset = charset;
+        this.blanks = BLANKS.getOrDefault(charset, "");
         this.version = version;
     }
 
@@ -61,6 +86,7 @@ final class SqlLexer {
         if (at >= text.length()) {
             return null;
         }
+        from = at;
         char c = text.charAt(at);
         if (c == '\'' || c == '"' || c == '`') {
             skipQuoted(c);
@@ -73,21 +99,35 @@ final class SqlLexer {
         return new Token(Kind.SYMBOL, String.valueOf(c));
     }
 
+    /** Where the token begins that was given last. */
+    int from() {
+        return from;
+    }
+
     /** Where the token ends that was given last. */
     int at() {
         return at;
     }
 
     private String word() {
-        int from = at;
         while (at < text.length() && isWordChar(text.charAt(at))) {
             at += isTwoBytes() ? 2 : 1;
         }
         return text.substring(from, at).toUpperCase(Locale.ROOT);
     }
 
-    private static boolean isWordChar(char c) {
-        return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '$' || c >= 0x80;
+    private boolean isWordChar(char c) {
+        boolean ascii = c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '$';
+        return ascii || c >= 0x80 && !isBlank(c);
+    }
+
+    /** What the server skips between tokens; and control characters, which end {@code --} as white space does, and are an error elsewhere. */
+    private boolean isBlank(char c) {
+        return c <= ' ' || c == 0x7f || blanks.indexOf(c) >= 0;
+    }
+
+    private static String range(int from, int to) {
+        return IntStream.rangeClosed(from, to).mapToObj(Character::toString).collect(Collectors.joining());
     }
 
     // --- quotes ---------------------------------------------------------------------------------------------------
@@ -128,11 +168,11 @@ final class SqlLexer {
 
     private boolean skipOne() {
         char c = text.charAt(at);
-        if (c <= ' ') {
+        if (isBlank(c)) {
             at++;
             return true;
         }
-        if (c == '#' || text.startsWith("--", at) && (at + 2 >= text.length() || text.charAt(at + 2) <= ' ')) {
+        if (c == '#' || text.startsWith("--", at) && (at + 2 >= text.length() || isBlank(text.charAt(at + 2)))) {
             at = behind(text.indexOf('\n', at), 1);
             return true;
         }

@@ -19,9 +19,12 @@ public final class TableStatements {
         this.lexer = lexer;
     }
 
-    /** @param version the satellite's, like 90704 */
-    public static boolean dependOnIndexes(ByteString sql, int version) {
-        return new TableStatements(new SqlLexer(sql.toString(StandardCharsets.ISO_8859_1), true, "", version)).dependsOnIndexes();
+    /**
+     * @param charset that the text is in, by MySQL's name
+     * @param version the satellite's, like 90704
+     */
+    public static boolean dependOnIndexes(ByteString sql, String charset, int version) {
+        return new TableStatements(new SqlLexer(sql.toString(StandardCharsets.ISO_8859_1), true, charset, version)).dependsOnIndexes();
     }
 
     private boolean dependsOnIndexes() {

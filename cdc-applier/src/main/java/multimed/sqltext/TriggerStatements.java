@@ -2,6 +2,7 @@ package multimed.sqltext;
 
 import com.google.protobuf.ByteString;
 import java.nio.charset.StandardCharsets;
+import multimed.binlog.QueryEvent;
 import multimed.sqltext.SqlLexer.Kind;
 import multimed.sqltext.SqlLexer.Token;
 
@@ -18,9 +19,24 @@ public final class TriggerStatements {
         this.token = lexer.next();
     }
 
-    /** @param version the satellite's, like 90704 */
-    public static boolean isOne(ByteString sql, int version) {
-        return new TriggerStatements(new SqlLexer(sql.toString(StandardCharsets.ISO_8859_1), true, "", version)).isTriggerOrEvent();
+    /**
+     * @param charset that the text is in, by MySQL's name
+     * @param version the satellite's, like 90704
+     */
+    public static boolean isOne(ByteString sql, long sqlMode, String charset, int version) {
+        return isOne(sql.toString(StandardCharsets.ISO_8859_1), sqlMode, charset, version);
+    }
+
+    /** Whether it is one to every server from this version on. */
+    public static boolean isOne(QueryEvent query, String charset, int oldestVersion) {
+        return isOne(query.ascii(), query.sqlMode(), charset, oldestVersion)
+                && isOne(query.ascii(), query.sqlMode(), charset, SqlLexer.ANY_VERSION);
+    }
+
+    private static boolean isOne(String text, long sqlMode, String charset, int version) {
+        boolean backslashEscapes = (sqlMode & QueryEvent.NO_BACKSLASH_ESCAPES) == 0;
+        boolean ansiQuotes = (sqlMode & QueryEvent.ANSI_QUOTES) != 0;
+        return new TriggerStatements(new SqlLexer(text, backslashEscapes, ansiQuotes, charset, version)).isTriggerOrEvent();
     }
 
     private boolean isTriggerOrEvent() {

@@ -8,6 +8,7 @@ import multimed.gtid.GtidSet;
 import multimed.log.LogEvent;
 import multimed.log.LogEvent.EpochStarted;
 import multimed.log.LogEvent.Part;
+import multimed.log.LogTail.Newest;
 import multimed.log.RecordAssembler;
 import multimed.log.proto.LogRecord;
 
@@ -42,6 +43,7 @@ final class LogProof {
     private String tooEarly;
     private String broken;
     private String difference;
+    private Newest newest;
 
     LogProof(List<? extends Listener> listeners) {
         this.listeners = listeners;
@@ -81,6 +83,7 @@ final class LogProof {
             started(started);
         } else if (event instanceof Part part && part.last()) {
             transaction(part.gtid(), offset);
+            newest = new Newest(part.gtid(), part.record().getCommitTimeUs());
         } else if (event instanceof LogEvent.Abandoned) {
             abandoned++;
         } else if (event instanceof LogEvent.Broken breach) {
@@ -150,6 +153,11 @@ final class LogProof {
     /** Everything that the log accounts for so far; null before its first epoch start. */
     GtidSet set() {
         return set;
+    }
+
+    /** The last transaction so far; null before the first. */
+    Newest newest() {
+        return newest;
     }
 
     /** Where the log breaks its contract; null if nowhere, or if readers go on with an epoch that started after it. */

@@ -11,9 +11,11 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import multimed.binlog.NextTransaction;
 import multimed.capture.CaptureConfig;
 import multimed.gtid.GtidSet;
 import multimed.log.LogBrokenException;
+import multimed.log.LogTail.Newest;
 import multimed.log.LogTopic;
 import multimed.log.proto.LogRecord;
 import multimed.master.Master;
@@ -180,7 +182,7 @@ public final class Verify {
         return failed || log.set() != null && log.set().containsAll(target);
     }
 
-    private void report(LogProof log, OrderProof order, Master master, GtidSet target) throws SQLException, InterruptedException {
+    private void report(LogProof log, OrderProof order, Master master, GtidSet target) throws Exception {
         boolean whole = log.difference() == null && order.difference() == null;
         line("log", log.difference(), log.counts());
         if (log.set() == null) {
@@ -208,11 +210,14 @@ public final class Verify {
         }
     }
 
-    private void set(LogProof log, Master master, GtidSet target, boolean whole) throws SQLException, InterruptedException {
+    private void set(LogProof log, Master master, GtidSet target, boolean whole) throws Exception {
         GtidSet lacking = target.minus(log.set());
         GtidSet never = log.passedOver(lacking);
         GtidSet unread = log.withoutRecord().minus(master.purged());
-        if (!unread.isEmpty()) {
+        Newest other = otherInBinlog(log, master);
+        if (other != null) {
+            line("set", "another history: " + other.gtid() + " of the log was committed at another time than the master's", "");
+        } else if (!unread.isEmpty()) {
             line("set", "no record for " + unread + ", which the master's binlogs have", "");
         } else if (!never.isEmpty()) {
             line("set", "the log lacks " + never + " and has later ones", "");
@@ -223,6 +228,16 @@ public final class Verify {
         }
     }
 
+    /** The log's newest transaction, if the master gave its GTID to another one: after it was restored from a copy, or reset. */
+    private Newest otherInBinlog(LogProof log, Master master) throws Exception {
+        Newest newest = log.newest();
+        GtidSet purged = master.purged();
+        if (newest == null || purged.contains(newest.gtid()) || !master.executed().contains(newest.gtid())) {
+            return null;
+        }
+        return NextTransaction.is(config.master(), newest, log.set().union(purged)) ? null : newest;
+    }
+
     /** A transaction is sent to replicas an instant before the master's own set has it. */
     private static String foreign(LogProof log, Master master) throws SQLException, InterruptedException {
         GtidSet foreign = log.set().minus(master.executed());
@@ -230,7 +245,7 @@ public final class Verify {
             Thread.sleep(100);
             foreign = log.set().minus(master.executed());
         }
-        return foreign.isEmpty() ? null : "the log has " + foreign + ", which the master lacks";
+        return foreign.isEmpty() ? null : "the log has " + foreign + ", which the master lacks: another history";
     }
 
     private void line(String check, String difference, String counts) {

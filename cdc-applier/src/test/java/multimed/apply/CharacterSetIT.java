@@ -12,8 +12,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Text columns whose character set Debezium can get wrong: on a server whose default is latin1, each is in a character set that goes as
- * rows. Between real servers, with a real broker.
+ * Text columns whose definitions say their character set in every way: on a server whose default is latin1, each is in a character set that
+ * goes as rows. Between real servers, with a real broker.
  */
 @Timeout(300)
 class CharacterSetIT {
@@ -41,7 +41,7 @@ class CharacterSetIT {
         awaitDecodedRows();
     }
 
-    /** Until Debezium has started, and while it parses definitions, everything goes raw. */
+    /** Until capture has caught up, everything goes raw. */
     private static void awaitDecodedRows() {
         Docker.await("a transaction as rows", 120, () -> {
             long before = rows();

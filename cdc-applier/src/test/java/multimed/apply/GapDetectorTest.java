@@ -121,4 +121,44 @@ class GapDetectorTest {
         c.idle(GtidSet.parse(UUID + ":1-5," + foreign));
         assertDivergence(Divergence.Reason.FOREIGN, UUID + ":1-5", () -> c.idle(GtidSet.parse(UUID + ":1-5," + foreign)));
     }
+
+    private static final String MARK = "00000000-0000-0000-1234-0123456789ab:7";
+
+    private static Part mark(long previous) {
+        return new Part(Gtid.parse(MARK), Gtid.parse(gtid(previous)), empty(1), true, true, 1);
+    }
+
+    /** It followed capture while Kafka was away. Then a copy of the master was restored that has what the log has, but not that. */
+    @Test
+    void whatARestoredMasterHasLostIsForeignAtTheMarkOfItsBoot() {
+        GapDetector c = satelliteAt(UUID + ":1-9");
+        c.epochStarted(epoch(UUID + ":1-4"));
+        assertFalse(c.wants(part(5, null)));
+        assertDivergence(Divergence.Reason.FOREIGN, MARK, () -> c.wants(mark(5)));
+    }
+
+    @Test
+    void whatAMasterHasThatBootedAgainComesBeforeTheMark() {
+        GapDetector c = satelliteAt(UUID + ":1-6");
+        c.epochStarted(epoch(UUID + ":1-4"));
+        assertFalse(c.wants(part(5, null)));
+        assertFalse(c.wants(part(6, 5L)));
+        assertTrue(c.wants(mark(6)));
+    }
+
+    @Test
+    void aMarkCountsOnlyForWhoHasSeenWhatLiesBeforeIt() {
+        GapDetector c = satelliteAt(UUID + ":1-9");
+        assertFalse(c.wants(part(5, 4L)));
+        assertDivergence(Divergence.Reason.LACKING, MARK, () -> c.wants(mark(5)));
+    }
+
+    @Test
+    void whoLacksNoMarkIsOnlyOld() {
+        GtidSet executed = GtidSet.parse(UUID + ":1-4");
+        assertTrue(new Divergence(Divergence.Reason.LACKING, GtidSet.parse(UUID + ":1-9"), "").isOnlyOld(executed));
+        assertFalse(new Divergence(Divergence.Reason.LACKING, GtidSet.parse(UUID + ":1-9," + MARK), "").isOnlyOld(executed));
+        assertTrue(new Divergence(Divergence.Reason.REBUILD_RECORD, GtidSet.parse(MARK), "").isOnlyOld(executed));
+        assertFalse(new Divergence(Divergence.Reason.FOREIGN, executed, "").isOnlyOld(executed));
+    }
 }

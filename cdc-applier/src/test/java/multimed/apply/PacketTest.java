@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.sql.SQLException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class PacketTest {
     private static Packet.Expectation expectation(String sql) {
@@ -30,6 +32,14 @@ class PacketTest {
     void aSessionThatIsLostAtCommitLeavesItToTheServersSet() {
         SQLException lost = new SQLException("Lost connection", "08S01", 2013);
         assertSame(lost, assertThrows(SQLException.class, () -> expectation("COMMIT").refusal(lost, Divergence.Reason.ROW)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {5, 1037, 1041, 1135, 4081, 4082})
+    void aServerWhoseMemoryOthersHaveTakenIsNoDivergence(int code) throws SQLException {
+        ApplyFailure failure = expectation("COMMIT").refusal(new SQLException("Out of memory", "HY000", code), Divergence.Reason.ROW);
+        assertTrue(failure.retryable() && failure.outOfMemory());
+        assertEquals("memory", failure.retry());
     }
 
     @Test

@@ -19,16 +19,19 @@ class RetentionIT {
         try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrap()))) {
             String topic = kafka.topic() + "-retained";
             var resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
-            assertTrue(LogTopic.create(admin, topic, 24));
-            Docker.await("the topic's settings are known", 10, () -> retention(admin, resource).equals("86400000"));
-            assertFalse(LogTopic.create(admin, topic, 24));
-            assertTrue(LogTopic.create(admin, topic, 2));
-            Docker.await("the retention is what was said last", 10, () -> retention(admin, resource).equals("7200000"));
+            assertTrue(LogTopic.create(admin, topic, 24, 0));
+            Docker.await("the topic's settings are known", 10, () -> retention(admin, resource).equals("86400000 ms, -1 bytes"));
+            assertFalse(LogTopic.create(admin, topic, 24, 0));
+            assertTrue(LogTopic.create(admin, topic, 2, 1 << 30));
+            Docker.await("the retention is what was said last", 10,
+                    () -> retention(admin, resource).equals("7200000 ms, 1073741824 bytes"));
+            assertFalse(LogTopic.create(admin, topic, 2, 1 << 30));
             assertEquals(1, admin.describeTopics(List.of(topic)).allTopicNames().get().get(topic).partitions().size());
         }
     }
 
     private static String retention(Admin admin, ConfigResource topic) throws Exception {
-        return admin.describeConfigs(List.of(topic)).all().get().get(topic).get(TopicConfig.RETENTION_MS_CONFIG).value();
+        var is = admin.describeConfigs(List.of(topic)).all().get().get(topic);
+        return is.get(TopicConfig.RETENTION_MS_CONFIG).value() + " ms, " + is.get(TopicConfig.RETENTION_BYTES_CONFIG).value() + " bytes";
     }
 }

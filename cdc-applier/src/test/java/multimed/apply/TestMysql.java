@@ -38,6 +38,11 @@ final class TestMysql {
         return start(name, "mysqld --no-defaults", BINLOG, List.of());
     }
 
+    /** One that names its boots, as a stack's does: capture marks its history, and compares. */
+    static TestMysql markedMaster(String name) {
+        return start(name, "mysqld --no-defaults --report-host=boot-00000000000000a1", BINLOG, List.of());
+    }
+
     /** As a satellite runs: no binlog, read-only, no events. */
     static TestMysql satellite(String name) {
         return start(name, "mysqld --no-defaults", NO_BINLOG, List.of());

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Map;
 import multimed.capture.Verdict.AsRebuild;
 import multimed.capture.Verdict.AsStatement;
@@ -48,6 +50,27 @@ class AccountStatementsTest {
         "ALTER USER CURRENT_USER() DEFAULT ROLE NONE | ALTER USER 'ann'@'10.%' DEFAULT ROLE NONE"})
     void current_user_of_an_account_statement_is_the_client_and_not_the_applier(String sql, String named) {
         assertEquals(named, statement(by("ann", "10.%"), sql, "UTF-8").getSql().toStringUtf8());
+    }
+
+    @Test
+    void what_is_white_space_in_the_clients_character_set_hides_no_current_user() {
+        TestQuery latin1 = new TestQuery().charset(LATIN1, LATIN1).invoker("ann", "%");
+        assertEquals("DROP USER 'ann'@'%'\u00a0", new String(
+                statement(latin1, "DROP USER CURRENT_USER\u00a0", "ISO-8859-1").getSql().toByteArray(), StandardCharsets.ISO_8859_1));
+        assertEquals("DROP USER --\u007f'\n 'ann'@'%' --\u007f'",
+                statement(by("ann", "%"), "DROP USER --\u007f'\n CURRENT_USER() --\u007f'", "UTF-8").getSql().toStringUtf8());
+    }
+
+    @Test
+    void what_a_view_or_routine_says_of_current_user_is_its_own() {
+        for (String sql : List.of("CREATE DEFINER=`a`@`%` FUNCTION `who`() RETURNS text RETURN CURRENT_USER()",
+                "CREATE ALGORITHM=UNDEFINED DEFINER=\"a\"@\"%\" SQL SECURITY DEFINER VIEW `v` AS SELECT CURRENT_USER() AS `u`")) {
+            assertEquals(sql, statement(by("ann", "%"), sql, "UTF-8").getSql().toStringUtf8());
+        }
+        for (String sql : List.of("CREATE FUNCTION f() RETURNS TEXT RETURN 'DEFINER=`a`@`%`'",
+                "CREATE DEFINER=CURRENT_USER() VIEW v AS SELECT 1", "CREATE VIEW v AS SELECT 'CREATE DEFINER=`a`@`%`'")) {
+            assertInstanceOf(AsRebuild.class, verdict(by("ann", "%"), sql, "UTF-8"));
+        }
     }
 
     @Test

@@ -3,6 +3,8 @@ package multimed.capture;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -83,6 +85,37 @@ class ClassifierTest {
                 }).toList();
         assertEquals("raw logged_twice",
                 brief(classifier.classify(new MasterTransaction(cascade.start(), cascade.formatDescription(), events))));
+    }
+
+    private String briefOf(BinlogEvent... events) {
+        MasterTransaction one = CapturedEvents.transactions().get(0);
+        return brief(classifier.classify(new MasterTransaction(one.start(), one.formatDescription(), List.of(events))));
+    }
+
+    /** At each start of capture the same transaction would come again. */
+    @Test
+    void a_transaction_on_which_the_parser_fails_does_not_end_capture_again_and_again() {
+        assertEquals("rebuild event not understood", briefOf(TestQuery.event("XA COMMIT ")));
+        assertEquals("rebuild event not understood", briefOf());
+    }
+
+    /** Its text says where the transaction ends; without that the next one could not be told from it. */
+    @Test
+    void status_variables_that_are_not_understood_hide_no_end() {
+        BinlogEvent broken = new TestQuery().brokenStatus().eventOf("CREATE TABLE t (a INT)");
+        assertTrue(new TransactionEnd().isLast(broken));
+        assertEquals("rebuild event not understood", briefOf(broken));
+    }
+
+    /** A raw record's events are parsed again when it is written. */
+    @Test
+    void a_broken_row_event_behind_one_that_goes_raw_is_a_rebuild() {
+        MasterTransaction many = repeated(CapturedEvents.transactions().stream()
+                .filter(t -> brief(classifier.classify(t)).equals("rows 1")).findFirst().orElseThrow(), 101);
+        List<BinlogEvent> events = new ArrayList<>(many.events());
+        BinlogEvent last = events.get(events.size() - 2);
+        events.add(events.size() - 1, BinlogEvent.of(Arrays.copyOf(last.bytes(), BinlogEvent.HEADER + 7)));
+        assertEquals("rebuild event not understood", briefOf(events.toArray(BinlogEvent[]::new)));
     }
 
     /** A transaction of one row event, with that event so many times. */

@@ -38,8 +38,8 @@ class StatementTextTest {
         "CREATE DEFINER=`root`@`%` PROCEDURE `p`()\nSELECT 'é'",
         "CREATE DEFINER=`root`@`%` PROCEDURE `p`(`é` INT)\n    COMMENT 'x'\nSELECT 'é'",
         "CREATE DEFINER=`root`@`%` FUNCTION `f`(`é` ENUM('é(')) RETURNS int\n    DETERMINISTIC\n    COMMENT 'it''s'\nBEGIN /* COMMENT 'é' */ RETURN 1; END",
-        "CREATE DEFINER=`root`@`%` TRIGGER t BEFORE INSERT ON é FOR EACH ROW SET NEW.a = 'é'",
-        "CREATE DEFINER=`root`@`%` EVENT e ON SCHEDULE EVERY 1 DAY COMMENT 'é' DO SELECT 1",
+        "CREATE DEFINER=`root`@`%` PROCEDURE `p`()\n    COMMENT 'x'\nSELECT 'é' AS COMMENT",
+        "CREATE DEFINER=`root`@`%` PROCEDURE `p`()\nBEGIN\n    DECLARE COMMENT INT;\n    SELECT 'é';\nEND",
         "RENAME TABLE é TO ü", "TRUNCATE TABLE é", "CREATE UNIQUE INDEX é ON t (a)", "CREATE DATABASE é", "DROP USER é", "REVOKE é FROM u",
         "RENAME USER a TO é", "CREATE ROLE é", "GRANT é TO u", "ALTER USER é DEFAULT ROLE ALL", "SET DEFAULT ROLE ALL TO é"})
     void text_that_is_all_the_clients_goes_as_its_bytes(String sql) {

@@ -29,6 +29,12 @@ final class TestQuery {
         return this;
     }
 
+    TestQuery timeZone(String zone) {
+        status.write(5);
+        text(zone);
+        return this;
+    }
+
     TestQuery invoker(String user, String host) {
         status.write(11);
         text(user);
@@ -44,6 +50,13 @@ final class TestQuery {
 
     TestQuery threadSpecific() {
         flags = 4;
+        return this;
+    }
+
+    /** The time zone's length is beyond the end. */
+    TestQuery brokenStatus() {
+        status.write(5);
+        status.write(200);
         return this;
     }
 
@@ -67,7 +80,19 @@ final class TestQuery {
         return of(sql.getBytes(Charset.forName(javaCharset)));
     }
 
+    static BinlogEvent event(String sql) {
+        return new TestQuery().eventOf(sql);
+    }
+
+    BinlogEvent eventOf(String sql) {
+        return eventOf(sql.getBytes(StandardCharsets.UTF_8));
+    }
+
     QueryEvent of(byte[] sql) {
+        return QueryEvent.parse(eventOf(sql));
+    }
+
+    private BinlogEvent eventOf(byte[] sql) {
         byte[] header = new byte[BinlogEvent.HEADER];
         header[4] = 2;
         header[17] = (byte) flags;
@@ -79,6 +104,6 @@ final class TestQuery {
         event.writeBytes(status.toByteArray());
         event.write(0);
         event.writeBytes(sql);
-        return QueryEvent.parse(BinlogEvent.of(event.toByteArray()));
+        return BinlogEvent.of(event.toByteArray());
     }
 }

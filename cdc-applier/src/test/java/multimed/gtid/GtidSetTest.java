@@ -48,6 +48,13 @@ class GtidSetTest {
     }
 
     @Property
+    void knows_the_highest_number_of_a_source(@ForAll("gtids") List<Gtid> gtids) {
+        Gtid.Source source = new Gtid.Source(A, "");
+        long highest = gtids.stream().filter(g -> g.source().equals(source)).mapToLong(Gtid::number).max().orElse(0);
+        assertEquals(highest, set(gtids).last(source));
+    }
+
+    @Property
     void prints_what_it_parses(@ForAll("gtids") List<Gtid> gtids) {
         GtidSet set = set(gtids);
         assertEquals(set, GtidSet.parse(set.toString()));

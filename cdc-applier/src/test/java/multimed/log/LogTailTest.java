@@ -6,7 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 
 import java.util.ArrayList;
 import java.util.List;
+import multimed.gtid.Gtid;
 import multimed.gtid.GtidSet;
+import multimed.log.LogTail.Newest;
 import multimed.log.LogTail.State;
 import multimed.log.proto.Empty;
 import multimed.log.proto.EpochStart;
@@ -82,6 +84,17 @@ class LogTailTest {
         whole(2, 3, 0);
         assertEquals(upTo(3), read().set());
         assertNull(read().broken());
+    }
+
+    @Example
+    void the_last_transaction_that_counts_is_known_with_the_time_of_its_commit() {
+        start(1, 0);
+        assertNull(read().newest());
+        add(LogRecord.newBuilder().setEpoch(1).setGtid(SERVER + 1).setLastChunk(true).setCommitTimeUs(77)
+                .setEmpty(Empty.getDefaultInstance()));
+        chunk(1, 2, 1, 0, false);
+        start(2, 1);
+        assertEquals(new Newest(Gtid.parse(SERVER + 1), 77), read().newest());
     }
 
     @Example

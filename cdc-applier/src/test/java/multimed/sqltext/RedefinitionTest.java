@@ -20,6 +20,14 @@ class RedefinitionTest {
         assertEquals("a d.b c e", names("RENAME TABLE a TO d.b, /* x */ `c` TO e"));
     }
 
+    /** Under NO_BACKSLASH_ESCAPES {@code '\\'} is a whole string: what is taken for a name here may be a client's text. */
+    @Test
+    void aNameLongerThanTheStackIsRead() {
+        String text = "x".repeat(1_000_000);
+        assertEquals("v", names("CREATE VIEW v AS SELECT '\\' AS a, '`" + text + "`' AS b -- '"));
+        assertEquals(text, names("CREATE VIEW `" + text + "` AS SELECT 1"));
+    }
+
     @Test
     void whatIsNotUnderstoodMayBeAnyName() {
         for (String sql : List.of("CREATE DEFINER=view@h VIEW v AS SELECT 1", "CREATE VIEW `ä` AS SELECT 1", "RENAME TABLE a TO b c",

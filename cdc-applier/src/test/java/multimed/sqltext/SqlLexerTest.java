@@ -16,7 +16,14 @@ import org.junit.jupiter.api.Test;
 class SqlLexerTest {
     /** Words as they are, quoted text as Q, symbols as they are. */
     private static String tokens(String sql, boolean backslashEscapes, int version) {
-        SqlLexer lexer = new SqlLexer(sql, backslashEscapes, "utf8mb4", version);
+        return tokens(new SqlLexer(sql, backslashEscapes, "utf8mb4", version));
+    }
+
+    private static String tokens(String sql, String charset) {
+        return tokens(new SqlLexer(sql, true, charset, SqlLexer.ANY_VERSION));
+    }
+
+    private static String tokens(SqlLexer lexer) {
         List<String> all = new ArrayList<>();
         for (SqlLexer.Token token = lexer.next(); token != null; token = lexer.next()) {
             all.add(token.kind() == SqlLexer.Kind.QUOTED ? "Q" : token.text());
@@ -44,6 +51,16 @@ class SqlLexerTest {
         assertEquals("Q Y Q", tokens("'x\\'y' a", false, 90704));
         assertEquals("Q A", tokens("`x\\` a"));
         assertEquals("Q", tokens("'never closed"));
+    }
+
+    @Test
+    void whatIsBlankInTheCharacterSetSeparatesWordsAndBeginsAComment() {
+        assertEquals("A B", tokens("a\u00a0b", "latin1"));
+        assertEquals("A\u00a0B", tokens("a\u00a0b", "utf8mb4"));
+        assertEquals("A B", tokens("a\u00ffb", "cp852"));
+        assertEquals("A B", tokens("a --\u007f'\n b --\u007f'", "utf8mb4"));
+        assertEquals("A B", tokens("a --\u0080'\n b", "macroman"));
+        assertEquals("A - - \u00e9", tokens("a --\u00e9", "utf8mb4").toLowerCase().replace('a', 'A'));
     }
 
     @Property

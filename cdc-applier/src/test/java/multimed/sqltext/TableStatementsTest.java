@@ -8,7 +8,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class TableStatementsTest {
     private static boolean depend(String sql) {
-        return TableStatements.dependOnIndexes(ByteString.copyFromUtf8(sql), 90704);
+        return TableStatements.dependOnIndexes(ByteString.copyFromUtf8(sql), "utf8mb4", 90704);
     }
 
     @ParameterizedTest

@@ -1,14 +1,17 @@
 package multimed.sqltext;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import com.google.protobuf.ByteString;
+import multimed.binlog.QueryEvent;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class TriggerStatementsTest {
     private static boolean leftAlone(String sql) {
-        return TriggerStatements.isOne(ByteString.copyFromUtf8(sql), 90704);
+        return TriggerStatements.isOne(ByteString.copyFromUtf8(sql), 0, "utf8mb4", 90704);
     }
 
     @ParameterizedTest
@@ -37,6 +40,12 @@ class TriggerStatementsTest {
     })
     void triggersAndEventsAreLeftOut(String sql) {
         assertEquals(true, leftAlone(sql), sql);
+    }
+
+    @Test
+    void aNameInDoubleQuotesIsReadUnderTheStatementsSqlMode() {
+        ByteString view = ByteString.copyFromUtf8("CREATE DEFINER=\"a\\\"@\"TRIGGER\" VIEW v AS SELECT 1");
+        assertFalse(TriggerStatements.isOne(view, QueryEvent.ANSI_QUOTES, "utf8mb4", 90704));
     }
 
     @ParameterizedTest

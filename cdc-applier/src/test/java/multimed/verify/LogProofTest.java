@@ -12,6 +12,7 @@ import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import multimed.gtid.Gtid;
 import multimed.gtid.GtidSet;
+import multimed.log.proto.Check;
 import multimed.log.proto.Empty;
 import multimed.log.proto.EpochStart;
 import multimed.log.proto.LogRecord;
@@ -146,6 +147,28 @@ class LogProofTest {
         boolean replaced = i > 0 && records.get(i - 1).hasEpochStart() && records.get(i - 1).getEpoch() > r.getEpoch();
         boolean unfinished = i + 1 < records.size() && records.get(i + 1).hasEpochStart();
         return !r.hasEpochStart() && !replaced && !(unfinished && !r.getLastChunk());
+    }
+
+    /** Checks are counted under a source of their own, and stand between other transactions. */
+    @Example
+    void checksAreTransactionsAsAnyOther() throws Exception {
+        String checks = "00000000-0000-0001-0000-0000000000a1:";
+        List<String> gtids = List.of(SERVER + 1, checks + 1, SERVER + 2, checks + 2);
+        List<LogRecord> records = new ArrayList<>(List.of(start(1, "")));
+        for (int i = 0; i < gtids.size(); i++) {
+            Check check = Check.newBuilder().setExpected("1:AB").build();
+            records.add(whole(1, 1, 0).toBuilder().setGtid(gtids.get(i)).setPreviousGtid(i == 0 ? "" : gtids.get(i - 1))
+                    .setEmpty(Empty.newBuilder().setCheck(check)).build());
+        }
+        PrefixProof prefix = new PrefixProof("satellite-1", GtidSet.parse(SERVER + 1 + "," + checks + 1));
+        LogProof proof = log(records, prefix);
+        assertNull(proof.difference());
+        assertNull(prefix.difference());
+        assertEquals(GtidSet.parse(SERVER + "1-2," + checks + "1-2"), proof.set());
+        assertTrue(prefix.counts().contains("2 behind"), prefix.counts());
+        PrefixProof hole = new PrefixProof("satellite-2", GtidSet.parse(SERVER + "1-2"));
+        log(records, hole);
+        assertEquals("has " + SERVER + "2 but lacks " + checks + "1 before it", hole.difference());
     }
 
     @Example

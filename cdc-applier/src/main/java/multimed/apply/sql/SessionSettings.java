@@ -30,13 +30,15 @@ public final class SessionSettings {
 
     /** What the master accepted must be accepted here; the binlog does not say how strict it was. */
     private static final String LENIENT = "innodb_strict_mode=0,/*!80400 restrict_fk_on_non_standard_key=0,*/";
+    /** A large row takes several times its size. Counted, it would end all readers, above global_connection_memory_limit. */
+    private static final String UNCOUNTED = "/*!80028 global_connection_memory_tracking=0,*/";
 
     /** For a new session; everything it sets lasts as long as the session. */
     public static String baseline(boolean cascadesAreLogged, boolean autocommit) {
         return "SET autocommit=" + (autocommit ? 1 : 0)
                 + ",transaction_isolation='READ-COMMITTED',lock_wait_timeout=31536000,innodb_lock_wait_timeout=31536000,"
                 + "max_execution_time=0,wait_timeout=31536000,net_read_timeout=3600,net_write_timeout=3600,"
-                + LENIENT + "session_track_gtids=OFF,session_track_schema=OFF,session_track_system_variables='',"
+                + LENIENT + UNCOUNTED + "session_track_gtids=OFF,session_track_schema=OFF,session_track_system_variables='',"
                 + assignments(cascadesAreLogged);
     }
 
@@ -52,6 +54,11 @@ public final class SessionSettings {
         sql.add("SET timestamp=").add(statement.getTimestampUs() == 0 ? "DEFAULT" : seconds(statement.getTimestampUs()));
         assign(sql, statement.getSessionMap());
         return sql.text();
+    }
+
+    /** The character set of the statement's text; empty if the log does not say it. */
+    public static String charset(Statement statement) {
+        return statement.getSessionOrDefault("character_set_client", "");
     }
 
     /** To replay row events under settings that their rows depend on. */

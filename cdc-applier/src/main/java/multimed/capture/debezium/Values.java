@@ -7,7 +7,6 @@ import java.time.LocalDateTime;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 import java.util.Locale;
-import multimed.capture.debezium.RowsBuilder.Differs;
 import multimed.log.proto.ColumnType;
 import multimed.log.proto.Value;
 import org.apache.kafka.connect.data.Schema;
@@ -19,9 +18,6 @@ final class Values {
     private Values() {}
 
     static Value of(ColumnType type, Schema schema, Object value) throws Differs {
-        if (value == null) {
-            return Value.getDefaultInstance();
-        }
         try {
             return convert(type, schema, value).build();
         } catch (RuntimeException e) {
@@ -36,8 +32,8 @@ final class Values {
             case UNSIGNED -> out.setUnsigned(((Number) value).longValue());
             case FLOAT, DOUBLE -> out.setReal(((Number) value).doubleValue());
             case DECIMAL -> out.setText((String) value);
-            case TEXT -> out.setTextBytes(TextBytes.utf8(schema, value));
-            case BINARY -> out.setBytes(bytes(schema, value));
+            case TEXT -> out.setTextBytes(utf8(bytes(value)));
+            case BINARY -> out.setBytes(bytes(value));
             case DATE -> out.setText(date(LocalDate.ofEpochDay(((Number) value).longValue())));
             case TIME -> out.setText(time((Long) value));
             case DATETIME -> out.setText(dateTime(dateTime(schema, (Long) value)));
@@ -46,12 +42,16 @@ final class Values {
         };
     }
 
-    /** What Debezium takes for text has not been padded as BINARY must be. */
-    private static ByteString bytes(Schema schema, Object value) throws Differs {
-        if (TextBytes.isText(schema)) {
-            throw new Differs("bytes decoded as text");
+    private static ByteString bytes(Object value) {
+        return ByteString.copyFrom(((ByteBuffer) value).duplicate());
+    }
+
+    /** Of a column whose character set, says the table map, is a part of UTF-8. */
+    private static ByteString utf8(ByteString text) throws Differs {
+        if (!text.isValidUtf8()) {
+            throw new Differs("text that is not UTF-8");
         }
-        return value instanceof ByteBuffer buffer ? ByteString.copyFrom(buffer.duplicate()) : ByteString.copyFrom((byte[]) value);
+        return text;
     }
 
     private static String date(LocalDate date) {

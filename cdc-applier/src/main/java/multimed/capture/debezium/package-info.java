@@ -1,2 +1,2 @@
-/** Debezium, which decodes rows for capture: its engine, its records, and the rows made of them. */
+/** Rows for the log, which Debezium's row deserializers and value converters make of the binlog's row events. */
 package multimed.capture.debezium;
