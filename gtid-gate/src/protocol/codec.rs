@@ -18,6 +18,8 @@ use std::{io, time::Duration};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use zeroize::Zeroize;
 
+/// Room for what is read: it grows and shrinks with what comes, since most sessions are idle and most messages short.
+const LEAST_AHEAD: usize = 2 * 1024;
 const READ_AHEAD: usize = 16 * 1024;
 const LINGER: Duration = Duration::from_secs(1);
 /// A peer that keeps sending is read for so long before it is told that the connection ends.
@@ -34,6 +36,7 @@ pub struct Chunk {
 pub struct Conn {
     stream: Box<dyn Stream>,
     inbound: BytesMut,
+    ahead: usize,
     outbound: Vec<u8>,
     pub seq: u8,
     unread: Unread,
@@ -46,6 +49,7 @@ impl Conn {
         Self {
             stream: Box::new(stream),
             inbound: BytesMut::with_capacity(READ_AHEAD),
+            ahead: READ_AHEAD,
             outbound: Vec::new(),
             seq: 0,
             unread: Unread::default(),
@@ -83,13 +87,26 @@ impl Conn {
 
     /// The same, to be waited for together with something else.
     pub fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.inbound.capacity() - self.inbound.len() < READ_AHEAD / 4 {
-            self.inbound.reserve(READ_AHEAD);
+        let mut room = self.inbound.capacity() - self.inbound.len();
+        if room < self.ahead / 4 || room > 2 * self.ahead {
+            // An empty one is not made room in: that would keep the memory of the largest message.
+            match self.inbound.is_empty() {
+                true => self.inbound = BytesMut::with_capacity(self.ahead),
+                false => self.inbound.reserve(self.ahead),
+            }
+            room = self.inbound.capacity() - self.inbound.len();
         }
         let reading = pin!(self.stream.read_buf(&mut self.inbound));
         Poll::Ready(match ready!(reading.poll(context)) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(_) => Ok(()),
+            Ok(read) => {
+                if read == room && room >= self.ahead / 2 {
+                    self.ahead = (self.ahead * 2).min(READ_AHEAD);
+                } else if read < self.ahead / 4 {
+                    self.ahead = (self.ahead / 2).max(LEAST_AHEAD);
+                }
+                Ok(())
+            }
             Err(error) => Err(error),
         })
     }
@@ -185,7 +202,7 @@ impl Conn {
     /// The buffer that has grown for a large packet goes with the packet; what was read behind it moves to a small one.
     fn shrink_after(&mut self, size: usize) {
         if size > READ_AHEAD {
-            let behind = std::mem::replace(&mut self.inbound, BytesMut::with_capacity(READ_AHEAD));
+            let behind = std::mem::replace(&mut self.inbound, BytesMut::with_capacity(LEAST_AHEAD));
             self.inbound.extend_from_slice(&behind);
         }
     }
@@ -207,8 +224,9 @@ impl Conn {
     /// A packet that may hold a password: it stays nowhere but in what is returned. The buffer has room for it first; one
     /// that grew would leave its old memory as it is.
     pub async fn secret(&mut self, limit: usize) -> Result<Password, PacketError> {
+        self.ahead = READ_AHEAD;
         if self.inbound.is_empty() {
-            self.inbound.reserve(READ_AHEAD);
+            self.inbound = BytesMut::with_capacity(READ_AHEAD);
         }
         let mut payload = self.packet(limit).await?;
         Ok(take_secret(&mut payload))

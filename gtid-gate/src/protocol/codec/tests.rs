@@ -112,7 +112,31 @@ fn a_receive_buffer_does_not_keep_the_memory_of_a_large_packet() {
             conn.begin();
             conn.packet(1000).await.unwrap();
         }
-        assert!(conn.inbound.capacity() <= 2 * READ_AHEAD);
+        assert!(conn.inbound.capacity() <= 2 * LEAST_AHEAD);
+    });
+}
+
+#[test]
+fn room_to_read_follows_what_comes() {
+    let large = framed(&[vec![7; 200_000]]);
+    let short = framed(&[b"short".to_vec()]);
+    block_on(async {
+        let (near, mut far) = duplex(1 << 20);
+        let mut conn = Conn::new(near);
+        far.write_all(&large).await.unwrap();
+        conn.header().await.unwrap();
+        let mut last = 0;
+        for _ in 0..8 {
+            last = conn.piece().await.unwrap().unwrap().len();
+        }
+        assert!(last >= READ_AHEAD / 2, "{last}");
+        while conn.piece().await.unwrap().is_some() {}
+        for _ in 0..1000 {
+            far.write_all(&short).await.unwrap();
+            conn.begin();
+            conn.packet(1000).await.unwrap();
+        }
+        assert!(conn.inbound.capacity() <= LEAST_AHEAD);
     });
 }
 
