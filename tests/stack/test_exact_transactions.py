@@ -199,8 +199,10 @@ def test_sessions_in_statement_format_end_in_equal_satellites(stack, schema, pla
     assert_same_schema(stack, schema)
 
 
-def test_a_rebuild_leaves_a_satellite_serving(stack, schema, player, incarnations):
-    """One clones after the other: what the others have is old, not wrong."""
+@pytest.mark.nightly(keep=1)
+@pytest.mark.parametrize("killed", [None, "capture"])
+def test_a_rebuild_leaves_a_satellite_serving(stack, schema, player, incarnations, killed):
+    """One clones after the other: what the others have is old, not wrong. Capture, which gives the turns, begins anew meanwhile."""
     serving = []
 
     def all_are_new():
@@ -212,6 +214,9 @@ def test_a_rebuild_leaves_a_satellite_serving(stack, schema, player, incarnation
         return len(now) == len(incarnations) and not set(now.values()) & set(incarnations.values())
 
     player.play("", "CREATE TABLE t (v INT)", "SET SESSION binlog_format = STATEMENT", "INSERT INTO t VALUES (1)")
+    if killed:
+        stack.wait_for(lambda: not all_are_new() and serving[-1] < len(incarnations), 60, "one to clone")
+        stack.kill_process(killed, "java")
     stack.wait_for(all_are_new, 240, "every satellite to have cloned again")
     assert min(serving) >= len(stack.satellites) - 1
     assert_same_rows(stack, schema)

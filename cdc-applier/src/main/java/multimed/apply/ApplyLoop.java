@@ -210,7 +210,7 @@ final class ApplyLoop {
         metrics.rebuild(e.reason());
         if (e.isOnlyOld(session.identity().executed())) {
             notReady("waiting for its turn to clone again");
-            rebuildTurn.await(session, stopped);
+            rebuildTurn.await(session::executed, stopped);
             if (isStopped()) {
                 return;
             }

@@ -9,56 +9,111 @@ import multimed.live.LiveReader;
 
 /**
  * Satellites that must clone again because of a record of the log, or of what the log no longer has, do so one after the other: capture
- * gives each its turn, and the others serve what they have, which is old and not wrong. In: capture's address. Out: the turn, which lasts until it is ended. Must never: keep a
- * satellite from cloning for good: without capture, or after a while without a turn, it goes without.
+ * gives each its turn, and the others serve what they have, which is old and not wrong. In: capture's address. Out: the turn, which lasts
+ * until it is ended, over restarts of capture. Must never: keep a satellite from cloning while capture is not there.
  */
 final class RebuildTurn {
-    private static final long LONGEST_WAIT_NANOS = TimeUnit.MINUTES.toNanos(10);
     /** Tries, a second apart. */
     private static final int MOST_FAILURES = 15;
     private static final Duration STEP = Duration.ofSeconds(1);
 
+    /** Throws if it is gone. */
+    interface Satellite {
+        void ask() throws SQLException;
+    }
+
     private final ApplyConfig config;
-    private LiveReader connection;
+    private Kept kept;
 
     RebuildTurn(ApplyConfig config) {
         this.config = config;
     }
 
     /** Returns when it is this satellite's turn, or the satellite should wait no longer. Throws if it is gone. */
-    void await(SatelliteSession session, CountDownLatch stopped) throws SQLException, InterruptedException {
+    void await(Satellite satellite, CountDownLatch stopped) throws SQLException, InterruptedException {
         end();
         if (config.live() == null) {
             return;
         }
-        long deadline = System.nanoTime() + LONGEST_WAIT_NANOS;
-        for (int failures = 0; failures < MOST_FAILURES && System.nanoTime() < deadline;) {
-            try {
-                if (stopped.getCount() == 0 || hasCome()) {
-                    return;
+        LiveReader connection = null;
+        int failures = 0;
+        try {
+            for (boolean come = false; !come && failures < MOST_FAILURES && stopped.getCount() > 0;) {
+                try {
+                    connection = connection != null ? connection : LiveReader.askForTurn(config.live(), config.log().password());
+                    come = !connection.poll(STEP).isEmpty();
+                    failures = 0;
+                } catch (IOException e) {
+                    ApplyLoop.LOG.debug("event=no-turn error=\"{}\"", e.getMessage());
+                    close(connection);
+                    connection = null;
+                    failures++;
+                    stopped.await(STEP.toMillis(), TimeUnit.MILLISECONDS);
                 }
-                session.executed();
-            } catch (IOException e) {
-                ApplyLoop.LOG.debug("event=no-turn error=\"{}\"", e.getMessage());
-                end();
-                failures++;
-                stopped.await(STEP.toMillis(), TimeUnit.MILLISECONDS);
+                satellite.ask();
             }
+        } catch (SQLException | InterruptedException e) {
+            close(connection);
+            throw e;
         }
-        ApplyLoop.LOG.warn("event=rebuild-without-turn");
+        if (failures == MOST_FAILURES) {
+            ApplyLoop.LOG.warn("event=rebuild-without-turn");
+        }
+        kept = new Kept(config, connection);
+        Thread thread = new Thread(kept, "turn");
+        thread.setDaemon(true);
+        thread.start();
     }
 
-    private boolean hasCome() throws IOException {
-        if (connection == null) {
-            connection = LiveReader.askForTurn(config.live(), config.log().password());
+    private static void close(LiveReader connection) {
+        if (connection != null) {
+            connection.close();
         }
-        return !connection.poll(STEP).isEmpty();
     }
 
     void end() {
-        if (connection != null) {
-            connection.close();
-            connection = null;
+        if (kept != null) {
+            kept.end();
+            kept = null;
+        }
+    }
+
+    /** Keeps the connection that stands for the turn; to each capture that begins anew, it says again that there is one. */
+    private static final class Kept implements Runnable {
+        private final ApplyConfig config;
+        private final CountDownLatch ended = new CountDownLatch(1);
+        private LiveReader connection;
+
+        Kept(ApplyConfig config, LiveReader connection) {
+            this.config = config;
+            this.connection = connection;
+        }
+
+        void end() {
+            ended.countDown();
+        }
+
+        @Override
+        public void run() {
+            try {
+                while (!ended.await(STEP.toMillis(), TimeUnit.MILLISECONDS)) {
+                    keep();
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            } finally {
+                close(connection);
+            }
+        }
+
+        private void keep() {
+            try {
+                connection = connection != null ? connection : LiveReader.keepTurn(config.live(), config.log().password());
+                connection.poll(Duration.ofMillis(1));
+            } catch (IOException e) {
+                close(connection);
+                connection = null;
+            }
         }
     }
 }

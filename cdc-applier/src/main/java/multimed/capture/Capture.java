@@ -8,6 +8,7 @@ import java.util.concurrent.TimeUnit;
 import multimed.capture.comparison.Pass;
 import multimed.capture.tables.TableStream;
 import multimed.live.LiveServer;
+import multimed.live.Turns;
 import multimed.log.FatalException;
 import multimed.log.LogDisk;
 import multimed.process.Address;
@@ -82,7 +83,8 @@ public final class Capture {
     }
 
     private int withLive(TableStream tableStream) {
-        try (LiveServer live = new LiveServer(config.liveListen(), config.readersPassword(), LIVE_BYTES, metrics)) {
+        var turns = new Turns(Turns.FIRST, Turns.LONGEST);
+        try (LiveServer live = new LiveServer(config.liveListen(), config.readersPassword(), LIVE_BYTES, metrics, turns)) {
             return epochs(tableStream, live);
         } catch (IOException e) {
             return cannotListen(config.liveListen(), e);

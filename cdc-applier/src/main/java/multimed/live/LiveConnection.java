@@ -19,6 +19,10 @@ import org.slf4j.LoggerFactory;
  */
 final class LiveConnection implements Runnable, AutoCloseable {
     static final int HEARTBEAT_MS = 1000;
+    /** What an applier asks for that wants a turn. */
+    static final String TURN = "rebuild";
+    /** What it says that has one. */
+    static final String KEPT_TURN = "rebuilding";
     private static final Logger log = LoggerFactory.getLogger(LiveConnection.class);
     private static final int HANDSHAKE_MS = 5000;
     private static final long MOST_UNSENT = 8L * 1024 * 1024;
@@ -47,7 +51,7 @@ final class LiveConnection implements Runnable, AutoCloseable {
             String wish = Handshake.admit(new DataInputStream(channel.socket().getInputStream()), out, password);
             out.flush();
             channel.configureBlocking(false);
-            if (wish.equals(LiveServer.TURN) ? server.awaitTurn(this) : server.begin(this, Gtid.parse(wish))) {
+            if (begins(wish)) {
                 follow();
             }
         } catch (IOException | IllegalArgumentException e) {
@@ -58,6 +62,17 @@ final class LiveConnection implements Runnable, AutoCloseable {
             close();
             server.ended(this);
         }
+    }
+
+    private boolean begins(String wish) {
+        switch (wish) {
+            case TURN -> server.turns().await(this);
+            case KEPT_TURN -> server.turns().hold(this);
+            default -> {
+                return server.begin(this, Gtid.parse(wish));
+            }
+        }
+        return true;
     }
 
     /** From the thread that has the records; does not wait. */

@@ -50,7 +50,12 @@ public final class LiveReader implements AutoCloseable {
 
     /** Asks for a turn to have a satellite cloned again: the first record that comes is that. It ends with the connection. */
     public static LiveReader askForTurn(Address capture, String password) throws IOException {
-        return open(capture, password, LiveServer.TURN, 1);
+        return open(capture, password, LiveConnection.TURN, 1);
+    }
+
+    /** Says that a turn is under way, to a capture that has begun anew. */
+    public static LiveReader keepTurn(Address capture, String password) throws IOException {
+        return open(capture, password, LiveConnection.KEPT_TURN, 1);
     }
 
     private static LiveReader open(Address capture, String password, String wish, int longest) throws IOException {

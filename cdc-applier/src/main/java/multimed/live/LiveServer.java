@@ -22,15 +22,12 @@ import org.slf4j.LoggerFactory;
 /**
  * In: the records of the log, from the thread that sends them there. Out: the same, at once, to each reader that has all before them. Keeps
  * the newest ones, so that a reader can begin; who lacks older ones reads the log. Besides, it gives appliers whose satellites must
- * clone again a turn, one after the other: it lasts as long as the connection. Lives as long as the process, over epochs. Threads:
+ * clone again {@link Turns}: one lasts as long as the connection. Lives as long as the process, over epochs. Threads:
  * live accepts, live-reader one for each. Lock: one, for ring and readers; nothing is waited for under it. Must never: make that thread
  * wait for a reader, or leave out a record between two that it sends.
  */
 public final class LiveServer implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(LiveServer.class);
-    /** What an applier asks for that wants a turn. */
-    static final String TURN = "rebuild";
-    private static final byte[] TURN_FRAME = ByteBuffer.allocate(Integer.BYTES + 1).putInt(1).array();
     private static final int MOST_READERS = 64;
     private static final int FAILURE_PAUSE_MS = 1000;
 
@@ -43,19 +40,19 @@ public final class LiveServer implements AutoCloseable {
     private final ArrayDeque<Entry> ring = new ArrayDeque<>();
     private long bytes;
     private final Set<LiveConnection> readers = new HashSet<>();
-    /** The first has its turn. */
-    private final ArrayDeque<LiveConnection> turns = new ArrayDeque<>();
+    private final Turns turns;
     /** Also those that have not yet begun. */
-    private int connections;
+    private final Set<LiveConnection> connections = new HashSet<>();
 
     /**
      * @param password of the log's readers; null where the log asks for no account
      * @param mostBytes of records that are kept
      */
-    public LiveServer(Address listen, String password, long mostBytes, Metrics metrics) throws IOException {
+    public LiveServer(Address listen, String password, long mostBytes, Metrics metrics, Turns turns) throws IOException {
         this.password = password;
         this.mostBytes = mostBytes;
         this.metrics = metrics;
+        this.turns = turns;
         server = ServerSocketChannel.open();
         try {
             server.bind(new InetSocketAddress(listen.host(), listen.port()));
@@ -116,43 +113,28 @@ public final class LiveServer implements AutoCloseable {
         return found;
     }
 
-    synchronized boolean awaitTurn(LiveConnection applier) {
-        turns.add(applier);
-        if (turns.peek() == applier) {
-            applier.send(TURN_FRAME);
-        }
-        return true;
-    }
-
-    private void leaveTurns(LiveConnection applier) {
-        boolean hadTurn = turns.peek() == applier;
-        turns.remove(applier);
-        if (hadTurn && !turns.isEmpty()) {
-            turns.peek().send(TURN_FRAME);
-        }
+    Turns turns() {
+        return turns;
     }
 
     synchronized void ended(LiveConnection reader) {
-        connections--;
-        leaveTurns(reader);
+        connections.remove(reader);
+        turns.leave(reader);
         readers.remove(reader);
         metrics.set(Metric.CAPTURE_LIVE_READERS, readers.size());
     }
 
-    private synchronized boolean admit() {
-        if (connections >= MOST_READERS) {
-            return false;
-        }
-        connections++;
-        return true;
+    private synchronized boolean admit(LiveConnection connection) {
+        return connections.size() < MOST_READERS && connections.add(connection);
     }
 
     private void accept() {
         while (server.isOpen()) {
             try {
                 SocketChannel channel = server.accept();
-                if (admit()) {
-                    Thread thread = new Thread(new LiveConnection(channel, password, this), "live-reader");
+                var connection = new LiveConnection(channel, password, this);
+                if (admit(connection)) {
+                    Thread thread = new Thread(connection, "live-reader");
                     thread.setDaemon(true);
                     thread.start();
                 } else {
@@ -183,6 +165,10 @@ public final class LiveServer implements AutoCloseable {
         } catch (IOException e) {
             // it listens no more
         }
-        restart();
+        List<LiveConnection> all;
+        synchronized (this) {
+            all = new ArrayList<>(connections);
+        }
+        all.forEach(LiveConnection::close);
     }
 }

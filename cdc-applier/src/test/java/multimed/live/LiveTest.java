@@ -34,7 +34,11 @@ class LiveTest {
 
     @BeforeEach
     void listen() throws IOException {
-        server = new LiveServer(new Address("127.0.0.1", 0), "secret", RING_BYTES, new Metrics());
+        listen(0, Duration.ZERO, Turns.LONGEST);
+    }
+
+    private void listen(int port, Duration firstTurn, Duration longestTurn) throws IOException {
+        server = new LiveServer(new Address("127.0.0.1", port), "secret", RING_BYTES, new Metrics(), new Turns(firstTurn, longestTurn));
     }
 
     @AfterEach
@@ -134,6 +138,29 @@ class LiveTest {
         next.get(0).close();
         LiveReader last = others.get(1 - others.indexOf(next.get(0)));
         assertEquals(1, read(last, 1).size());
+    }
+
+    @Test
+    void aTurnThatIsUnderWayLastsWhenCaptureBeginsAnew() throws IOException {
+        LiveReader first = turn();
+        assertEquals(1, read(first, 1).size());
+        server.close();
+        listen(0, Duration.ofSeconds(1), Turns.LONGEST);
+        LiveReader second = turn();
+        first = LiveReader.keepTurn(new Address("127.0.0.1", server.port()), "secret");
+        assertEquals(List.of(), second.poll(Duration.ofSeconds(2)));
+        first.close();
+        assertEquals(1, read(second, 1).size());
+    }
+
+    @Test
+    void aTurnThatDoesNotEndKeepsNobodyWaitingForGood() throws IOException {
+        server.close();
+        listen(0, Duration.ZERO, Duration.ofMillis(500));
+        LiveReader first = turn();
+        assertEquals(1, read(first, 1).size());
+        assertEquals(1, read(turn(), 1).size());
+        assertEquals(List.of(), first.poll(Duration.ofMillis(1)), "its connection stays");
     }
 
     private LiveReader turn() throws IOException {
