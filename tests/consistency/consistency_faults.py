@@ -98,7 +98,7 @@ class Faults:
         """kill -9 of an applier or of capture; until what was committed before has reached the satellites again."""
         with self.told(kind, service):
             containers.kill(service, "java")
-        self.caught_up()
+            self.caught_up()
 
     def kill_kafka(self):
         with self.told("kill-kafka", "kafka"):

@@ -55,6 +55,10 @@ func TestViewsMayBeUnknownWhileTheStreamLeavesTransactionsOut(t *testing.T) {
 	if !Allowed(good, faults) || Allowed(good, nil) {
 		t.Error("then, and only then")
 	}
+	good.Text = "gtid-gate: " + viewsUnsure
+	if killed := []Fault{{Kind: faultKillCapture, Target: "capture", Begun: 10 * ms, Ended: 11 * ms}}; !Allowed(good, killed) {
+		t.Error("then too")
+	}
 	autocommit := good
 	autocommit.Text = "gtid-gate: no satellite was fresh enough"
 	if Allowed(autocommit, faults) {

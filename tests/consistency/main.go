@@ -32,9 +32,13 @@ func main() {
 }
 
 func judge(s settings, h History) int {
+	h, left := withoutLeftBehind(h)
 	violations := Check(h)
 	summary := Summarize(h, violations)
 	printReport(os.Stdout, h, summary, violations)
+	for each, since := range left {
+		fmt.Printf("left behind by MySQL itself: register %d, cell %s, since %v\n", each.register, each.cell, since)
+	}
 	if s.report != "" {
 		text, err := json.MarshalIndent(summary, "", "  ")
 		if err == nil {

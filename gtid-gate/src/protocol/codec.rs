@@ -37,6 +37,8 @@ pub struct Conn {
     stream: Box<dyn Stream>,
     inbound: BytesMut,
     ahead: usize,
+    least_ahead: usize,
+    filled: bool,
     outbound: Vec<u8>,
     pub seq: u8,
     unread: Unread,
@@ -50,6 +52,8 @@ impl Conn {
             stream: Box::new(stream),
             inbound: BytesMut::with_capacity(READ_AHEAD),
             ahead: READ_AHEAD,
+            least_ahead: LEAST_AHEAD,
+            filled: false,
             outbound: Vec::new(),
             seq: 0,
             unread: Unread::default(),
@@ -88,7 +92,7 @@ impl Conn {
     /// The same, to be waited for together with something else.
     pub fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut room = self.inbound.capacity() - self.inbound.len();
-        if room < self.ahead / 4 || room > 2 * self.ahead {
+        if room < self.ahead / 2 || room > 2 * self.ahead {
             // An empty one is not made room in: that would keep the memory of the largest message.
             match self.inbound.is_empty() {
                 true => self.inbound = BytesMut::with_capacity(self.ahead),
@@ -100,11 +104,13 @@ impl Conn {
         Poll::Ready(match ready!(reading.poll(context)) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(read) => {
-                if read == room && room >= self.ahead / 2 {
+                // What follows a full one is its rest, and says nothing.
+                if read == room {
                     self.ahead = (self.ahead * 2).min(READ_AHEAD);
-                } else if read < self.ahead / 4 {
-                    self.ahead = (self.ahead / 2).max(LEAST_AHEAD);
+                } else if !self.filled && read < self.ahead / 4 {
+                    self.ahead = (self.ahead / 2).max(self.least_ahead);
                 }
+                self.filled = read == room;
                 Ok(())
             }
             Err(error) => Err(error),
@@ -224,12 +230,13 @@ impl Conn {
     /// A packet that may hold a password: it stays nowhere but in what is returned. The buffer has room for it first; one
     /// that grew would leave its old memory as it is.
     pub async fn secret(&mut self, limit: usize) -> Result<Password, PacketError> {
-        self.ahead = READ_AHEAD;
-        if self.inbound.is_empty() {
-            self.inbound = BytesMut::with_capacity(READ_AHEAD);
-        }
-        let mut payload = self.packet(limit).await?;
-        Ok(take_secret(&mut payload))
+        (self.ahead, self.least_ahead) = (READ_AHEAD, READ_AHEAD);
+        let mut before = std::mem::replace(&mut self.inbound, BytesMut::with_capacity(READ_AHEAD));
+        self.inbound.extend_from_slice(&before);
+        before.zeroize();
+        let payload = self.packet(limit).await;
+        self.least_ahead = LEAST_AHEAD;
+        Ok(take_secret(&mut payload?))
     }
 
     /// Puts a packet into the outgoing buffer, split where it must be.

@@ -32,9 +32,10 @@ impl SqlError {
         Self::new(1105, "HY000", format!("gtid-gate: {message}"))
     }
 
-    /// The answer may be that of a definition which asks about a session that the satellite does not know.
+    /// The answer may be that of a definition which asks about a session that the satellite does not know. While capture is away, whether a
+    /// definition has changed may not be known in time.
     pub fn redefined() -> Self {
-        Self::gate("a view was redefined while it was read; try again")
+        Self::gate("a view may have been redefined while it was read; try again")
     }
 
     /// ER_LOCK_DEADLOCK, which clients know as: nothing of the transaction stays, begin again.

@@ -66,6 +66,9 @@ impl AsyncRead for Rewound {
         let count = self.ahead.len().min(buffer.remaining());
         buffer.put_slice(&self.ahead[..count]);
         self.ahead.advance(count);
+        if self.ahead.is_empty() {
+            self.ahead = BytesMut::new();
+        }
         Poll::Ready(Ok(()))
     }
 }

@@ -140,6 +140,30 @@ fn room_to_read_follows_what_comes() {
     });
 }
 
+#[test]
+fn answers_that_come_whole_are_read_whole() {
+    for size in [300, 1100, 3000, 5000, 9000, 15_000] {
+        let answer = framed(&[vec![7; size]]);
+        block_on(async {
+            let (near, mut far) = duplex(1 << 20);
+            let mut conn = Conn::new(near);
+            let mut pieces = Vec::new();
+            for _ in 0..200 {
+                far.write_all(&answer).await.unwrap();
+                conn.begin();
+                conn.header().await.unwrap();
+                let mut count = 0;
+                while conn.piece().await.unwrap().is_some() {
+                    count += 1;
+                }
+                pieces.push(count);
+            }
+            let split = pieces[100..].iter().filter(|&&count| count > 1).count();
+            assert!(split <= 10, "{size}: {split} of 100: {pieces:?}");
+        });
+    }
+}
+
 #[tokio::test]
 async fn a_password_that_was_read_stays_in_no_buffer() {
     let (near, mut far) = duplex(1024);

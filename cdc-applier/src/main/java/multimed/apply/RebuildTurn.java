@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import multimed.live.LiveReader;
+import multimed.live.Turns;
 
 /**
  * Satellites that must clone again because of a record of the log, or of what the log no longer has, do so one after the other: capture
@@ -42,7 +43,7 @@ final class RebuildTurn {
                 try {
                     connection = connection != null ? connection : LiveReader.askForTurn(config.live(), config.log().password());
                     come = !connection.poll(STEP).isEmpty();
-                    failures = 0;
+                    failures = Math.max(0, failures - 1);
                 } catch (IOException e) {
                     ApplyLoop.LOG.debug("event=no-turn error=\"{}\"", e.getMessage());
                     close(connection);
@@ -78,10 +79,11 @@ final class RebuildTurn {
         }
     }
 
-    /** Keeps the connection that stands for the turn; to each capture that begins anew, it says again that there is one. */
+    /** Keeps the connection that stands for the turn, for its time; to each capture that begins anew, it says again that there is one. */
     private static final class Kept implements Runnable {
         private final ApplyConfig config;
         private final CountDownLatch ended = new CountDownLatch(1);
+        private final long began = System.nanoTime();
         private LiveReader connection;
 
         Kept(ApplyConfig config, LiveReader connection) {
@@ -96,7 +98,7 @@ final class RebuildTurn {
         @Override
         public void run() {
             try {
-                while (!ended.await(STEP.toMillis(), TimeUnit.MILLISECONDS)) {
+                while (!ended.await(STEP.toMillis(), TimeUnit.MILLISECONDS) && System.nanoTime() - began < Turns.LONGEST.toNanos()) {
                     keep();
                 }
             } catch (InterruptedException e) {

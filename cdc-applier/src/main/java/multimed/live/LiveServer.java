@@ -125,7 +125,7 @@ public final class LiveServer implements AutoCloseable {
     }
 
     private synchronized boolean admit(LiveConnection connection) {
-        return connections.size() < MOST_READERS && connections.add(connection);
+        return server.isOpen() && connections.size() < MOST_READERS && connections.add(connection);
     }
 
     private void accept() {

@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
  */
 public final class Turns {
     /** Longer than an applier takes to notice that capture has begun anew. */
-    public static final Duration FIRST = Duration.ofSeconds(15);
+    public static final Duration FIRST = Duration.ofSeconds(20);
     /** Longer than a clone of what fits into memory takes. */
     public static final Duration LONGEST = Duration.ofHours(1);
     private static final byte[] FRAME = ByteBuffer.allocate(Integer.BYTES + 1).putInt(1).array();
