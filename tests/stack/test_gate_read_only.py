@@ -100,6 +100,7 @@ def test_a_text_of_hundreds_of_joins_kills_nobody(stack, session):
     joins = " JOIN t".join(["SELECT 1 FROM t"] + [f" t{n}" for n in range(300)])
     assert outcome(session, joins) == 1116
     assert outcome(session, "EXPLAIN MULTIMED " + joins) is None
+    assert outcome(session, f"PREPARE s FROM '{joins}'") == 1116
     assert outcome(session, "SELECT 1") is None
 
 

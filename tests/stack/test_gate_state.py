@@ -94,13 +94,23 @@ def test_a_failing_first_statement_leaves_no_locks_behind_its_rollback(stack, sc
     is_free(stack, schema)
 
 
-def test_after_a_failing_function_a_rollback_leaves_no_old_snapshot(stack, schema, opened):
+@pytest.mark.parametrize("failing", ["DO bad()", "SET @x = bad()"])
+def test_after_a_failing_function_a_rollback_leaves_no_old_snapshot(stack, schema, opened, failing):
     cursor = opened()
     cursor.execute("SET autocommit = 0")
-    fails(cursor, 1644, "DO bad()")
+    fails(cursor, 1644, failing)
     cursor.execute("ROLLBACK")
     stack.sql("master", f"INSERT INTO `{schema}`.t VALUES (3, 30)")
     assert ask(cursor, "SELECT COUNT(*) FROM t") == [(3,)]
+
+
+def test_nothing_is_set_for_the_next_transaction_while_one_may_be_open_after_an_error(opened):
+    cursor = opened()
+    cursor.execute("SET autocommit = 0")
+    fails(cursor, 1062, "INSERT INTO t VALUES (1, 1)")
+    fails(cursor, 1568, "SET TRANSACTION READ ONLY")
+    ask(cursor, "ROLLBACK", "SET TRANSACTION READ ONLY")
+    fails(cursor, 1792, "INSERT INTO t VALUES (3, 3)")
 
 
 def test_a_failing_read_on_a_satellite_leaves_no_old_snapshot_there(stack, schema, opened):
@@ -173,6 +183,10 @@ def test_a_schema_chosen_in_any_spelling_is_where_reads_look(stack, schema, open
         pass
     assert ask(cursor, "SELECT id FROM t") == [(99,)]
     assert ask(cursor, "SELECT DATABASE()") == [(other,)]
+    cursor.connection._execute_command(0x1F, b"")
+    cursor.connection._read_ok_packet()
+    cursor.execute(NEVER)
+    assert ask(cursor, "SELECT id FROM t") == [(99,)], "a reset leaves the schema"
 
 
 def test_schemas_of_other_letters_and_digits_are_chosen_in_any_character_set(stack, opened):
@@ -188,6 +202,13 @@ def test_schemas_of_other_letters_and_digits_are_chosen_in_any_character_set(sta
         assert ask(cursor, "SELECT HEX(CONVERT(DATABASE() USING utf8mb4))") == [(name.encode().hex().upper(),)]
     for name in ("x_é", "1_digits", "$dollar"):
         stack.sql("master", f"DROP DATABASE `{name}`")
+
+
+def test_what_a_procedure_sets_that_is_called_in_other_letters_shapes_the_reads(opened):
+    cursor = opened()
+    ask(cursor, "CREATE PROCEDURE sets(word VARCHAR(9)) SET time_zone = IF(word = 'é', '+05:00', '+06:00')", "SET NAMES latin1")
+    ask(cursor, "CALL sets('é')".encode("latin1"))
+    assert ask(cursor, "SELECT TIMEDIFF(NOW(), UTC_TIMESTAMP()), COUNT(*) FROM t")[0][0].total_seconds() == 5 * 3600
 
 
 @pytest.mark.parametrize("statement", ["SELECT mk()", "DO mk()", "SET @x = mk()"])
@@ -293,6 +314,32 @@ def test_a_statement_prepared_on_another_server_reads_its_text_as_when_it_was_pr
         plain.fetchall()
         prepared.execute(statement)
         assert prepared.fetchall() == before
+
+
+def test_what_was_prepared_in_information_schema_is_asked_of_the_master_whatever_the_schema_is_later(stack, schema, opened):
+    """Satellites have no triggers."""
+    opened()
+    with contextlib.closing(stack.gate_connect(user=ADMIN, database="information_schema", client="connector")) as connection:
+        plain, prepared = connection.cursor(), connection.cursor(prepared=True)
+        plain.execute(NEVER)
+        for _ in range(3):
+            prepared.execute("SELECT COUNT(*) FROM triggers WHERE trigger_schema = %s", (schema,))
+            assert prepared.fetchall() == [(1,)]
+            plain.execute(f"USE `{schema}`")
+
+
+def test_a_password_is_set_inside_a_read_only_transaction_as_mysql_does(stack, schema, opened):
+    def outcome(cursor):
+        try:
+            ask(cursor, "START TRANSACTION READ ONLY", "SELECT COUNT(*) FROM t", "SET PASSWORD FOR set_inside = 'other'", "COMMIT")
+        except pymysql.err.MySQLError as error:
+            return error.args[0]
+
+    stack.sql("master", "CREATE USER IF NOT EXISTS set_inside IDENTIFIED BY 'one'")
+    with contextlib.closing(stack.master_connect(user=ADMIN, database=schema)) as connection, connection.cursor() as master:
+        expected = outcome(master)
+    assert outcome(opened()) == expected
+    stack.sql("master", "DROP USER set_inside")
 
 
 @pytest.mark.parametrize("statement", ["SELECT GET_LOCK('state', 0)", "SELECT @x := 5", "GET DIAGNOSTICS @n = NUMBER"])
