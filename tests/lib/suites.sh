@@ -26,11 +26,14 @@ launch() {
   groups[$launched]=yes
 }
 
+# runs PID: asked of the shell: the number of one that has ended may be another process's or thread's by now.
+runs() { [[ $'\n'$(jobs -pr)$'\n' == *$'\n'"$1"$'\n'* ]]; }
+
 # await PID LABEL LOG: its exit status; a sign of life every minute. `wait` alone would hold signals back no longer
 # than this loop does, but say nothing for half an hour.
 await() {
   local pid=$1 label=$2 log=$3 since=$SECONDS status=0
-  while kill -0 "$pid" 2> /dev/null; do
+  while runs "$pid"; do
     if ((SECONDS - since >= 60)) && [[ -z ${quiet:-} ]]; then
       since=$SECONDS
       progress "$label: $(tail -n 1 "$log" | cut -c 1-150)"

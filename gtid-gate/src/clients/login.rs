@@ -180,6 +180,7 @@ impl Wanted {
         charset: u16,
         attributes: Vec<u8>,
     ) -> Result<Self, LoginError> {
+        client.waited = Duration::ZERO;
         Ok(Self {
             user: name(client, shared, user, charset).await?,
             charset,
@@ -294,7 +295,6 @@ async fn authenticate(
     nonce: &[u8; NONCE],
     proof: &[u8],
 ) -> Result<Account, LoginError> {
-    client.waited = Duration::ZERO;
     let kept = shared.passwords.get(&wanted.user, client.secure);
     let proven = kept.filter(|(p, _)| auth::same(&auth::caching_sha2(p, nonce), proof));
     let (password, known) = match proven {

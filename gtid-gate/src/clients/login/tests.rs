@@ -8,7 +8,7 @@ use crate::test_support::{
     query, rest, sends, shared,
 };
 use std::io;
-use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
@@ -426,4 +426,33 @@ async fn within_tls_the_password_is_handed_over_as_it_is_and_the_master_is_asked
         "without TLS it is another matter"
     );
     serving.await.unwrap().shutdown().await.unwrap();
+}
+
+/// Who has failed before waits for names that only the master can read, and not once more for the password.
+#[tokio::test(start_paused = true)]
+async fn what_a_login_has_waited_for_its_names_counts() {
+    let shared = shared(&[("GATE_MASTER", "127.0.0.1:1")]);
+    let (near, mut far) = duplex(PIPE);
+    let mut client = Client::new(near, "10.0.0.1".into(), false);
+    (0..9).for_each(|_| client.failed(&shared));
+    client.waited = Duration::from_secs(5);
+    let wanted = Wanted {
+        user: "app".into(),
+        charset: 255,
+        database: None,
+        attributes: Vec::new(),
+    };
+    let began = tokio::time::Instant::now();
+    let asked = async move {
+        let mut packet = [0; 6];
+        far.read_exact(&mut packet).await.unwrap();
+        assert_eq!(packet[4..], FULL_EXCHANGE);
+    };
+    let nonce = [1; NONCE];
+    let (outcome, ()) = tokio::join!(
+        authenticate(&mut client, &shared, wanted, &nonce, b"x"),
+        asked
+    );
+    assert!(outcome.is_err(), "it has left");
+    assert!(began.elapsed() < Duration::from_secs(1));
 }
