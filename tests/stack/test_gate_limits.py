@@ -269,7 +269,7 @@ def test_nobody_waits_for_a_connection_while_its_owner_waits_for_a_turn(stack, s
     since = time.monotonic()
     for owner in owners:
         assert ask(owner, "SELECT COUNT(*) FROM items") == [(1000,)]
-    assert time.monotonic() - since < 2.5
+    assert time.monotonic() - since < 4.5
     for owner in owners:
         ask(owner, "COMMIT")
     left(threads)

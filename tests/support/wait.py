@@ -6,9 +6,13 @@ plus one call of the predicate, or hide why it gave up.
 
 import time
 
+# No deadline is about speed: a machine that stands still for some seconds fails nothing.
+LEAST_S = 30
+
 
 def wait_for(predicate, deadline_s, what):
     """Polls predicate every 50 ms until it is truthy; an exception counts as `not yet` and is shown at the end."""
+    deadline_s = max(deadline_s, LEAST_S)
     end = time.monotonic() + deadline_s
     while True:
         try:
