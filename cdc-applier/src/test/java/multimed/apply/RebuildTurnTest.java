@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Timeout;
 /** Two appliers and a capture, over real sockets. */
 @Timeout(60)
 class RebuildTurnTest {
-    private static final Duration FIRST = Duration.ofSeconds(4);
+    private static final Duration FIRST = Duration.ofSeconds(10);
 
     private LiveServer capture;
     private RebuildTurn one;

@@ -145,10 +145,10 @@ class LiveTest {
         LiveReader first = turn();
         assertEquals(1, read(first, 1).size());
         server.close();
-        listen(0, Duration.ofSeconds(1), Turns.LONGEST);
+        listen(0, Duration.ofSeconds(5), Turns.LONGEST);
         LiveReader second = turn();
         first = LiveReader.keepTurn(new Address("127.0.0.1", server.port()), "secret");
-        assertEquals(List.of(), second.poll(Duration.ofSeconds(2)));
+        assertEquals(List.of(), second.poll(Duration.ofSeconds(7)));
         first.close();
         assertEquals(1, read(second, 1).size());
     }
