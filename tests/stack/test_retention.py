@@ -53,6 +53,7 @@ def test_binlogs_are_bounded_in_bytes_and_satellites_hear_nothing_of_it(stack, b
     assert incarnations(stack) == before, "what was purged was in the log"
 
 
+@pytest.mark.timeout(600)
 def test_a_capture_that_stays_away_does_not_fill_the_masters_disk(stack, bounded):
     before = incarnations(stack)
     stack.compose("stop", "-t", "10", "capture")
@@ -63,7 +64,7 @@ def test_a_capture_that_stays_away_does_not_fill_the_masters_disk(stack, bounded
         assert "capture=away" in stack.logs("master")
     finally:
         stack.compose("start", "capture")
-    stack.wait_for(lambda: all(stack.incarnation(s) != before[s] for s in stack.satellites), 120, "the satellites to clone again")
+    stack.wait_for(lambda: all(stack.incarnation(s) != before[s] for s in stack.satellites), 240, "the satellites to clone again")
     stack.await_satellites(120)
 
 
