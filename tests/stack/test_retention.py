@@ -60,7 +60,7 @@ def test_a_capture_that_stays_away_does_not_fill_the_masters_disk(stack, bounded
     try:
         _, unread = fill_files(stack)
         # Its patience is a minute.
-        stack.wait_for(lambda: not unread <= set(binlogs(stack)), 120, "binlogs that capture has not read to be purged")
+        stack.wait_for(lambda: not unread <= set(binlogs(stack)), 240, "binlogs that capture has not read to be purged")
         assert "capture=away" in stack.logs("master")
     finally:
         stack.compose("start", "capture")
