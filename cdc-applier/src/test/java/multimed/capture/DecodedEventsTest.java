@@ -2,12 +2,12 @@ package multimed.capture;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import java.util.HexFormat;
 import java.util.List;
 import java.util.stream.Collectors;
 import multimed.capture.Verdict.AsRows;
 import multimed.capture.debezium.ColumnKinds;
 import multimed.capture.debezium.RowSource;
+import multimed.capture.debezium.ValueText;
 import multimed.log.proto.RowChange;
 import multimed.log.proto.Rows;
 import multimed.log.proto.Value;
@@ -39,18 +39,7 @@ class DecodedEventsTest {
     }
 
     private static String text(List<Value> values) {
-        return values.isEmpty() ? "" : values.stream().map(DecodedEventsTest::text).collect(Collectors.joining(" ", " (", ")"));
-    }
-
-    private static String text(Value value) {
-        return switch (value.getKindCase()) {
-            case SIGNED -> Long.toString(value.getSigned());
-            case UNSIGNED -> Long.toUnsignedString(value.getUnsigned());
-            case REAL -> Double.toString(value.getReal());
-            case TEXT -> value.getText();
-            case BYTES -> HexFormat.of().formatHex(value.getBytes().toByteArray());
-            default -> "NULL";
-        };
+        return values.isEmpty() ? "" : values.stream().map(ValueText::of).collect(Collectors.joining(" ", " (", ")"));
     }
 
     private String decoded() {

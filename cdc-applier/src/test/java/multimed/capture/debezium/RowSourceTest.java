@@ -13,7 +13,6 @@ import java.util.stream.Collectors;
 import multimed.binlog.BinlogEvent;
 import multimed.binlog.ColumnTypes;
 import multimed.log.proto.RowChange;
-import multimed.log.proto.Value;
 import multimed.master.Collations;
 import multimed.process.Metrics;
 import org.junit.jupiter.api.BeforeEach;
@@ -61,19 +60,8 @@ class RowSourceTest {
         RowSource.Answer answer = source.rows(List.of(events), 1);
         return answer.rows() == null
                 ? answer.reason()
-                : answer.rows().get(0).getChanges(0).getAfterList().stream().skip(1).map(RowSourceTest::text)
+                : answer.rows().get(0).getChanges(0).getAfterList().stream().skip(1).map(ValueText::of)
                         .collect(Collectors.joining(" "));
-    }
-
-    private static String text(Value value) {
-        return switch (value.getKindCase()) {
-            case SIGNED -> Long.toString(value.getSigned());
-            case UNSIGNED -> Long.toUnsignedString(value.getUnsigned());
-            case REAL -> Double.toString(value.getReal());
-            case TEXT -> value.getText();
-            case BYTES -> HexFormat.of().formatHex(value.getBytes().toByteArray());
-            default -> "NULL";
-        };
     }
 
     private static byte[] key() {
@@ -191,7 +179,7 @@ class RowSourceTest {
         TestTable table = new TestTable(1, "t").signed(ColumnTypes.TINY);
         RowChange change = source.rows(List.of(table.map(), table.deleted(key(), hex("ff"))), 1).rows().get(0).getChanges(0);
         assertEquals(RowChange.Kind.DELETE, change.getKind());
-        assertEquals(List.of("7", "-1"), change.getBeforeList().stream().map(RowSourceTest::text).toList());
+        assertEquals(List.of("7", "-1"), change.getBeforeList().stream().map(ValueText::of).toList());
         assertEquals(List.of(), change.getAfterList());
     }
 
