@@ -9,7 +9,7 @@ import re
 import time
 
 from support import compose as containers
-from support.wait import wait_for
+from support.wait import poll, wait_for
 
 SERVICES = ("master", "kafka", "capture", "applier-1", "applier-2", "satellite-1", "satellite-2", "gate")
 # The exit status of verify for what can't be told: something is out of reach.
@@ -56,7 +56,7 @@ class Judge:
 
     @staticmethod
     def _until(deadline, predicate, what):
-        wait_for(predicate, max(0, deadline - time.monotonic()), what)
+        poll(predicate, max(0, deadline - time.monotonic()), what)
 
     def _writes_go_on(self):
         goal = len(self.load.acknowledged) + 3

@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from support.stack import ADMIN
-from support.wait import wait_for
+from support.wait import poll, wait_for
 
 COM_QUERY = 3
 FULL = 0xFFFFFF
@@ -67,7 +67,7 @@ def lose_master(stack, schema, sock):
         sock.sendall(b"x")
         sent += 1
         with contextlib.suppress(AssertionError):
-            wait_for(lambda: lost() > before, 0.3, LOST)
+            poll(lambda: lost() > before, 0.3, LOST)
     return sent
 
 

@@ -11,8 +11,12 @@ LEAST_S = 30
 
 
 def wait_for(predicate, deadline_s, what):
-    """Polls predicate every 50 ms until it is truthy; an exception counts as `not yet` and is shown at the end."""
-    deadline_s = max(deadline_s, LEAST_S)
+    """Like poll, and never gives up before LEAST_S."""
+    return poll(predicate, max(deadline_s, LEAST_S), what)
+
+
+def poll(predicate, deadline_s, what):
+    """Calls predicate every 50 ms until it is truthy; an exception counts as `not yet` and is shown at the end."""
     end = time.monotonic() + deadline_s
     while True:
         try:
