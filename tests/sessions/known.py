@@ -16,8 +16,8 @@ LOOKS_BACK = r"(found_rows|\b(frv|rcv|rcfv)\b)"
 COUNTS = "(warning|error)_count"
 LOOKS_BACK_UNSEEN = rf"(?is)(/\*!|;).*{LOOKS_BACK}|{LOOKS_BACK}.*;|;.*{COUNTS}|{COUNTS}.*;"
 DEPRECATE_EOF = 1 << 24
-# Hints, functions, and views over these, that change what is tracked.
-CHANGES_WITH_ROWS = r"set_var|\b(mk|mkt|setp|settz|setmode|setcs|setts|setv|mkv|mktv)\b"
+# Hints, functions, views over these, and statements with rows that commit, which change what is tracked.
+CHANGES_WITH_ROWS = r"set_var|\b(analyze|check|optimize|repair)\b.*\btable|\b(mk|mkt|setp|settz|setmode|setcs|setts|setv|mkv|mktv)\b"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,10 +177,17 @@ KNOWN = [
         gate_says(rb"is killed, but what follows KILL in the text or routine did not run"),
     ),
     Known(
-        "FOUND_ROWS() and views that look back, in a text that the gate can't read, or among several statements",
-        "on the new connection to the master the gate has asked something itself",
+        "FOUND_ROWS() and views that look back, in a text that the gate can't read, among several statements, or behind SET session_track_...",
+        "on that connection to the master the gate has asked or set something itself",
         "docs/connecting.md, What a session is told",
-        lambda seen: seen.field == "rows" and re.search(LOOKS_BACK_UNSEEN, seen.command) is not None,
+        lambda seen: (
+            seen.field == "rows"
+            and (
+                re.search(LOOKS_BACK_UNSEEN, seen.command) is not None
+                or re.search(LOOKS_BACK, seen.command) is not None
+                and "session_track_" in str(seen.before[-1][0]).lower()
+            )
+        ),
     ),
     Known(
         "the name of a function in the message of error 1243",
@@ -216,7 +223,7 @@ KNOWN = [
         lambda seen: (
             seen.asked("session_track_transaction_info")
             and only_trackers(seen, "transaction", "characteristics")
-            and (not seen.lacks("transaction") or seen.asked("read.only"))
+            and (not seen.lacks("transaction") or seen.asked("read.only") or seen.failed_before())
         ),
         ends=False,
     ),
@@ -230,10 +237,14 @@ KNOWN = [
         ends=False,
     ),
     Known(
-        "trackers of what a statement with rows has changed, for clients without CLIENT_DEPRECATE_EOF",
+        "trackers of what a statement has changed that failed, or, for clients without CLIENT_DEPRECATE_EOF, had rows",
         "they come with the next OK packet, which may be another server's",
         "docs/connecting.md, What a session is told",
-        lambda seen: not seen.sequence.capabilities & DEPRECATE_EOF and seen.asked(CHANGES_WITH_ROWS) and only_trackers(seen, *ALL_KINDS),
+        lambda seen: (
+            (seen.failed_before() or not seen.sequence.capabilities & DEPRECATE_EOF)
+            and seen.asked(CHANGES_WITH_ROWS)
+            and only_trackers(seen, *ALL_KINDS)
+        ),
     ),
     Known(
         "what SET CHARACTER SET takes from character_set_database, where that was set by hand",

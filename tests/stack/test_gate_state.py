@@ -259,9 +259,14 @@ def test_a_commit_that_releases_ends_the_session(opened):
         ask(cursor, "SELECT 1")
 
 
-@pytest.mark.parametrize(("between", "is_refused"), [("SELECT 1", True), ("SELECT id FROM t", False), ("SET @x = 1", True)])
+SET_ROLE = f"SET DEFAULT ROLE NONE TO {ADMIN}"
+
+
+@pytest.mark.parametrize(
+    ("between", "is_refused"), [("SELECT 1", True), ("SELECT id FROM t", False), ("SET @x = 1", True), (SET_ROLE, False)]
+)
 def test_what_is_set_for_the_next_transaction_waits_for_one(opened, between, is_refused):
-    """A read that touches no table begins no transaction."""
+    """A read that touches no table begins no transaction; what changes an account commits one."""
     cursor = opened()
     ask(cursor, "SET TRANSACTION READ ONLY", between)
     if is_refused:

@@ -43,7 +43,9 @@ impl Session {
 
     async fn set_on_master(&mut self, items: &[SetItem], mut work: Work) -> Result<(), Fault> {
         if items.contains(&SetItem::Account) && self.state.tx != Tx::OnMaster {
+            // It commits, and ends what is set for the next transaction.
             self.end_before_begin().await?;
+            self.tell_next_to_master().await?;
         }
         let about_next = |item: &SetItem| is_about_next(item) || *item == SetItem::Other;
         if items.iter().any(about_next) && self.state.tx == Tx::None {
