@@ -1,12 +1,14 @@
 """Views that ask about the session are read on the master, whoever may answer else; all others on satellites."""
 
 import contextlib
+import json
 import threading
 import time
 
 import pymysql
 import pytest
 
+from support.gate import operate
 from support.stack import ADMIN
 from support.wait import wait_for
 
@@ -108,6 +110,14 @@ def test_explain_names_what_asks(stack, views):
         assert explained(cursor, "SELECT * FROM inserted")["Asks"] == f"view `{views}`.`inserted`: LAST_INSERT_ID()"
         assert explained(cursor, "SELECT * FROM sharing")["Asks"] == f"function `{views}`.`shares`: locking read"
         assert explained(cursor, "SELECT * FROM calls")["Asks"] is None
+
+
+def test_the_page_says_why_such_a_view_is_the_masters_and_what_to_change(stack, views):
+    with session_of(stack, views) as cursor:
+        ask(cursor, f"SELECT id FROM `{views}`.nested")
+    [row] = [row for row in json.loads(operate("statements")[1])["statements"] if f"{views}.nested" in row["text"]]
+    [why] = row["why"]
+    assert (why["reason"], why["on_master"]) == (ASKS, True) and "Asks" in why["advice"]
 
 
 def test_a_read_only_transaction_reads_such_a_view_on_the_master_or_not_at_all(stack, views):
