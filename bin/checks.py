@@ -35,6 +35,7 @@ REPLICATION = {
     "gtid_mode": "ON",
     "enforce_gtid_consistency": "ON",
     "binlog_format": "ROW",
+    "binlog_error_action": "ABORT_SERVER",
     "binlog_row_image": "FULL",
     "binlog_row_metadata": "FULL",
     "sync_binlog": "1",

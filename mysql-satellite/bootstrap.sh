@@ -60,7 +60,9 @@ donor_suits() {
   fi
   ((holds == 0)) || return 0
   unsuited="$1 does not hold $required"
-  ((logs == 0)) || master_lacks
+  if ((logs == 1)) || [[ $(donor_sql master 3306 "SELECT GTID_SUBSET($(sql_string "$required"), @@global.gtid_executed)" 2> /dev/null) == 0 ]]; then
+    master_lacks
+  fi
   return 1
 }
 
@@ -187,6 +189,11 @@ open_families() {
     ORDER BY table_schema, table_name"
 }
 
+# other_appliers: accounts that a login of the applier may be taken for, since MySQL looks at the most specific host first. Clients made them.
+other_appliers="mysql.user WHERE user IN ('multimed_applier', '') AND host <> '%'"
+
+drop_other_appliers() { run_listed "SELECT CONCAT('DROP USER ', QUOTE(user), '@', QUOTE(host), ';') FROM $other_appliers"; }
+
 # roll_back_prepared: an XA transaction that the clone caught between PREPARE and COMMIT would hold its locks for ever;
 # if it commits on the master, the log says `rebuild`.
 roll_back_prepared() {
@@ -230,6 +237,7 @@ prepare() {
     && step "dropping events" drop_all EVENT events TRUE \
     && step "clearing the master's channel" local_sql 'RESET REPLICA ALL' \
     && step "rolling back what was prepared" roll_back_prepared \
+    && step "dropping accounts that stand before the applier's" drop_other_appliers \
     && { prepare_own_indexes || failed "its own indexes"; } \
     && step "opening tables" open_families \
     && step "comparing with what its applier asked for" holds_required \

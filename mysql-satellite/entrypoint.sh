@@ -18,6 +18,8 @@ ready=/run/multimed/ready
 life=/run/multimed/life
 # GTID set that the next donor must contain; the applier writes it before it shuts mysqld down.
 rebuild_request=/var/lib/multimed/rebuild
+# There if mysqld was ended because the applier could not log in.
+shut_out=/run/multimed/shut-out
 # Where whoever shares the volume reaches this satellite without TCP.
 socket=${SATELLITE_SOCKET:-/run/mysqld/mysqld.sock}
 # Settings of this satellite alone, and its own indexes.
@@ -130,16 +132,18 @@ as_applier() {
   if grep -q '^ERROR' "$error" && ! grep -qE '^ERROR (2[0-9]{3}|5|1037|1040|1041|1053|1135|3032|4081|4082) ' "$error"; then return 1; else return 2; fi
 }
 
-# watch_applier: ends mysqld once the applier can't log in, or has other privileges than it began with: it could not ask for that itself, and
-# the satellite would stand still. Twice in a row, since its password may just be changing.
+# watch_applier: ends mysqld once the applier can't log in, may be taken for another, or has other privileges than it began with: it could not
+# ask for that itself, and the satellite would stand still. Twice in a row, since its password may just be changing.
 watch_applier() {
-  local first='' now status refused=0
+  local first='' now status others refused=0
   while kill -0 "$mysqld_pid" 2> /dev/null; do
     now=$(as_applier 'SHOW GRANTS') && status=0 || status=$?
+    others=$(local_sql "SELECT COUNT(*) FROM $other_appliers" 2> /dev/null) || others=0
     : "${first:=$now}"
-    if ((status == 1)) || { ((status == 0)) && [[ $now != "$first" ]]; }; then refused=$((refused + 1)); else refused=0; fi
+    if ((status == 1 || others > 0)) || { ((status == 0)) && [[ $now != "$first" ]]; }; then refused=$((refused + 1)); else refused=0; fi
     if ((refused == 2)); then
       log error "event=applier-shut-out next=end-mysqld"
+      touch "$shut_out"
       kill -KILL "$mysqld_pid"
       return
     fi
@@ -219,7 +223,12 @@ serve_once() {
   wait_mysqld || status=$?
   why="mysqld ended with status $status"
   log warn "event=mysqld-ended status=$status next=wipe-and-clone"
-  settled || failed "it has served for $((EPOCHSECONDS - serving_since)) s only, then $why"
+  # However long it has served: what shut the applier out may come again with each clone.
+  if rm "$shut_out" 2> /dev/null; then
+    failed "its applier could not log in, could be taken for another account, or had other privileges"
+  else
+    settled || failed "it has served for $((EPOCHSECONDS - serving_since)) s only, then $why"
+  fi
 }
 
 main() {

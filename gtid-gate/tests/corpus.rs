@@ -276,6 +276,87 @@ fn deep_and_long_statements_are_survived() {
     thread.spawn(check).unwrap().join().unwrap();
 }
 
+/// In a time that grows with the length alone: with its square, this test takes minutes.
+#[test]
+fn a_text_that_repeats_many_times_is_understood() {
+    for part in [
+        "row_count(), ",
+        "found_rows(), ",
+        "@@warning_count, ",
+        "@@a.b, ",
+        "last_insert_id(), ",
+        "-+",
+        "- ",
+        "~",
+        "!",
+        "value(",
+        "values (",
+        "values(1), ",
+        "(1), ",
+        "((",
+        "))",
+        "(a,",
+        "x(a), ",
+        "x (a) ",
+        ") x (a",
+        "a, b) as (select 1), c (",
+        "with a (b) as (",
+        "as a(b) ",
+        "`x`(",
+        "\"x\"(",
+        "x.y(",
+        "case when ",
+        "(select ",
+        "from (",
+        "from a join ",
+        "into @a ",
+        "for update ",
+        "in (",
+        "in (1, ",
+        "interval 1 ",
+        "null, ",
+        "_utf8mb4 ",
+        "_utf8mb4 x",
+        "x'1' ",
+        "N",
+        "'a' ",
+        "'a', ",
+        "\"a\", ",
+        "/**/",
+        "/*!1*/",
+        "-- a\n",
+        "# a\n",
+        "a.",
+        ".1",
+        "1.",
+        "?, ",
+        ":=",
+        "@",
+        "@@",
+        "{d ",
+        "set a = ",
+        "explain ",
+        "kill 1, ",
+        "union select ",
+        "; select 1",
+        "; kill 1",
+        "; set a = 1",
+        "begin ",
+        "call a(",
+        "execute s using @a, ",
+        "over (",
+        "like '%' ",
+        "show ",
+        "a$$",
+        "\u{e9}",
+        "drop table a, ",
+    ] {
+        for verb in ["SELECT ", "SET a = ", ""] {
+            let _ = understand(&format!("{verb}{}", part.repeat(20_000)));
+        }
+    }
+}
+
 #[test]
 fn schemas_of_the_server_are_known() {
     assert!(

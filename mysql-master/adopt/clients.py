@@ -39,7 +39,7 @@ class Clients:
             "--tmpfs",
             "/adopt:mode=0700",
             "-v",
-            f"{project}_sockets:/sockets",
+            f"{project}_server-sockets:/sockets",
             "--entrypoint",
             "bash",
         ]

@@ -178,6 +178,16 @@ def test_a_donor_that_cannot_exist_is_not_waited_for_for_ever(pair, required):
     assert pair.count("clone") <= clones + 1
 
 
+def test_a_donor_that_cannot_exist_is_not_waited_for_where_only_satellites_are_donors(pair):
+    """The master is asked what it has, also where nobody clones from it."""
+    said = "in=$1; . /usr/local/lib/multimed/lib.sh; . /usr/local/lib/multimed/bootstrap.sh; required_s=0; required=$in"
+    asked = "donor_sql() { if [[ $1 == master ]]; then echo 0; else printf '0\\t0\\t1\\n'; fi; }; donor_suits satellite-2 3306; echo \"$required.\""
+    answered = pair.execute(
+        "satellite", "bash", "-c", f"COMPONENT=satellite; {said}; {asked}", "bash", "11111111-2222-3333-4444-555555555555:1-7"
+    )
+    assert answered.stdout.splitlines()[-1] == ".", answered
+
+
 def test_a_missing_donor_is_asked_for_each_second_and_said(pair):
     containers.run("docker", "stop", "-t", "20", f"{PREFIX}-master")
     before = ask_for_rebuild(pair, "")
@@ -241,6 +251,21 @@ def test_nobody_logs_in_at_the_master_as_an_account_of_satellites(pair):
     assert locked == "multimed_applier\t%\nmultimed_local\tlocalhost\n"
     names = "SELECT user, host FROM mysql.user ORDER BY 1, 2"
     assert pair.sql("satellite", names) == pair.sql("master", names), "what is done to an account there fails nowhere"
+
+
+def test_an_account_that_stands_before_the_appliers_costs_one_clone(pair):
+    """MySQL sorts accounts by host first. Nobody logs in instead of the applier, and its satellite is not cloned again and again."""
+    other, nobody = "'multimed_applier'@'172.%'", "''@'172.%'"
+    pair.sql("master", f"SET sql_log_bin = 0; CREATE USER {other} IDENTIFIED BY 'mine'")
+    for account in (other, nobody):
+        before, shut_out = pair.count("ready"), pair.count("applier-shut-out")
+        pair.sql("satellite", f"CREATE USER {account} IDENTIFIED BY 'mine'")
+        wait_for(lambda: pair.count("ready") > before, 90, "the satellite to clone and to serve")
+        assert pair.count("applier-shut-out") == shut_out + 1
+        assert pair.sql("satellite", "SELECT user, host FROM mysql.user WHERE user IN ('multimed_applier', '')") == "multimed_applier\t%\n"
+    first, second = re.findall(r"event=bootstrap-failed .*could not log in.* retry_s=(\d+)", pair.logs())
+    assert int(second) == 2 * int(first)
+    pair.sql("master", f"SET sql_log_bin = 0; DROP USER {other}")
 
 
 @pytest.mark.nightly(keep=1)

@@ -144,8 +144,11 @@ KNOWN = [
         "docs/connecting.md, What a session is told",
         lambda seen: (
             warnings_of(r"(?is)(?=.*/\*.*/\*)(?=.*\b(set|begin|start|commit|rollback|savepoint|kill)\b)")(seen)
-            or seen.field == "rows"
-            and ("Nested comment" in str(seen.expected) or re.search("(?i)warning_count|@n, @r", seen.command))
+            or (
+                seen.field == "rows"
+                and ("Nested comment" in str(seen.expected) or re.search("(?i)warning_count|@n, @r", seen.command))
+                or warnings_of("(?is).*get diagnostics")(seen)
+            )
             and seen.asked_lately(r"(?s)/\*.*/\*")
         ),
         ends=False,
@@ -181,7 +184,7 @@ KNOWN = [
         "on that connection to the master the gate has asked or set something itself",
         "docs/connecting.md, What a session is told",
         lambda seen: (
-            seen.field == "rows"
+            (seen.field == "rows" or "session_track_" in seen.command)
             and (
                 re.search(LOOKS_BACK_UNSEEN, seen.command) is not None
                 or re.search(LOOKS_BACK, seen.command) is not None
@@ -244,6 +247,8 @@ KNOWN = [
             (seen.failed_before() or not seen.sequence.capabilities & DEPRECATE_EOF)
             and seen.asked(CHANGES_WITH_ROWS)
             and only_trackers(seen, *ALL_KINDS)
+            or seen.failed_before()
+            and only_trackers(seen, "transaction")
         ),
     ),
     Known(
@@ -355,6 +360,18 @@ KNOWN = [
         "TCP drops what was not read yet, on either side",
         "nowhere",
         lambda seen: seen.field == "flow" and seen.sequence.pipelined and "release" in str(seen.sequence.commands).lower(),
+    ),
+    Known(
+        "error 1105 where a procedure's COMMIT or ROLLBACK has released the connection",
+        "the gate learns of it with the next statement, and then ends the session",
+        "docs/connecting.md, What a session is told",
+        lambda seen: seen.asked("release") and seen.asked(r"\bcall\b") and gate_says(rb"^gtid-gate: lost the master during")(seen),
+    ),
+    Known(
+        "SHOW COUNT(*) ERRORS behind the execution of a prepared statement that is not there",
+        "MySQL adds it to the errors of the statement before",
+        "docs/connecting.md, What a session is told",
+        lambda seen: seen.field == "rows" and "count(*) errors" in seen.command.lower() and seen.asked(r"^\[execute\]"),
     ),
     Known(
         "random numbers of a session that has not set the seeds",

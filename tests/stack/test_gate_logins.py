@@ -23,9 +23,11 @@ def refusal(connect, **options):
         ("no such user", {"user": "nobody", "password": "x"}),
         ("no such schema", {"database": "no_such_schema"}),
         ("someone else's schema", {"database": "mysql"}),
+        ("a character set in which no client may send statements", {"charset": "utf16"}),
     ],
 )
 def test_a_refused_login_is_refused_as_mysql_does_it(stack, what, options):
+    stack.gate_connect().close()  # from now on the gate knows the password
     through, direct = refusal(stack.gate_connect, **options), refusal(stack.master_connect, **options)
     assert through[0] == direct[0]
     assert through[1].split("'@'")[0] == direct[1].split("'@'")[0]

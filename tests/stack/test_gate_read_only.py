@@ -85,6 +85,67 @@ def test_what_reads_no_rows_runs_beside_a_read_only_transaction(session):
         assert outcome(session, "/* app */ " + sql) is None, sql
 
 
+NOT_UNDERSTOOD = [
+    "ALTER TABLE t NOSUCH x",
+    "(LOCK TABLES t READ)",
+    "DROP TABLE t t",
+    "SET PASSWORD",
+    "ANALYZE t",
+    "CREATE TABLE u (id NOSUCH)",
+]
+
+
+@pytest.mark.parametrize("first", ["SELECT id FROM t", "SELECT @x"])
+def test_what_mysql_does_not_understand_ends_no_read_only_transaction(session, first):
+    for sql in NOT_UNDERSTOOD:
+        begin_on_satellite(session)
+        session.execute("ROLLBACK")
+        session.execute("START TRANSACTION READ ONLY")
+        session.execute(first)
+        assert outcome(session, sql) == 1064, sql
+        session.connection.ping()
+        assert session.connection.server_status & 0x2001 == 0x2001, f"after {sql}: in a read-only transaction"
+        assert outcome(session, "INSERT INTO t VALUES (3)") == 1792, f"after {sql}"
+        assert outcome(session, "SELECT id FROM t") is None, f"after {sql}"
+
+
+@pytest.mark.parametrize("read", ["SELECT id FROM t", "DO 0"])
+def test_switching_autocommit_ends_a_read_only_transaction_as_mysql_does(session, read):
+    """One that was ended so refuses changes still, until COMMIT (measured)."""
+    for begin, ends, code in (
+        (("START TRANSACTION READ ONLY", read), ("SET autocommit = 0, autocommit = 1",), 1792),
+        (("START TRANSACTION READ ONLY", read), ("SET autocommit = 0", "SET autocommit = 1"), 1792),
+        (("SET autocommit = 0", "START TRANSACTION READ ONLY", read), ("SET autocommit = 1",), 1792),
+    ):
+        for statement in begin + ends:
+            session.execute(statement)
+        assert session.connection.server_status & 1 == 0, "no transaction is open"
+        assert outcome(session, "INSERT INTO t VALUES (5)") == code
+        session.execute("COMMIT")
+        assert outcome(session, "INSERT INTO t VALUES (6)") is None
+        assert outcome(session, "SELECT id FROM t WHERE id = 6") is None and session.rowcount == 1, "its own change is seen"
+        assert outcome(session, "DELETE FROM t WHERE id = 6") is None
+
+
+def test_what_ends_no_transaction_runs_inside_a_read_only_one(session):
+    for sql in ("UNLOCK TABLES", "XA RECOVER"):
+        begin_on_satellite(session)
+        assert outcome(session, sql) is None, sql
+        session.connection.ping()
+        assert session.connection.server_status & 0x2001 == 0x2001, sql
+        assert outcome(session, "SELECT id FROM t") is None
+
+
+def test_what_fails_after_it_has_committed_ends_a_read_only_transaction(session):
+    for sql in ("DROP TABLE nosuch", "LOCK TABLES nosuch READ", "TRUNCATE nosuch", "SET DEFAULT ROLE nosuch TO nosuch"):
+        begin_on_satellite(session)
+        assert outcome(session, sql) not in (None, 1064, 1105, 1792), sql
+        session.connection.ping()
+        assert session.connection.server_status & 0x2001 == 0, sql
+        assert outcome(session, "INSERT INTO t VALUES (4)") is None, sql
+        assert outcome(session, "DELETE FROM t WHERE id = 4") is None, sql
+
+
 def test_a_definition_and_begin_end_a_read_only_transaction(session):
     begin_on_satellite(session)
     assert outcome(session, "/* app */ CREATE TABLE u (id INT)") is None

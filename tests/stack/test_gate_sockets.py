@@ -67,6 +67,7 @@ def test_a_socket_that_is_gone_costs_nothing(stack, table, undrained):
 
 
 TAKEOVERS = ["rm -f {}/mysqld.sock", "mv {} {}.old", "touch {}/mysqld.sock.new", "ln -s /tmp {}/mysqld.sock.lock.new", "chmod 0777 {}"]
+TAKEOVERS += ["touch {}.facts.new", "rm -f {}.facts /sockets/gate-proxy.sock", "mkdir {}0", "ln -s /tmp /sockets/gate-proxy.sock.new"]
 
 
 @pytest.mark.parametrize("victim", ["master", "satellite-2"])

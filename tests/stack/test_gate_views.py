@@ -96,6 +96,21 @@ def test_a_view_tells_of_the_session_that_reads_it(stack, views, never):
             assert ask(cursor, "SELECT n FROM released") == [(1,)]
 
 
+NOT_BUILT_IN = ("md5", "sha", "sha1")
+
+
+def test_a_stored_function_with_the_name_of_a_components_is_one(stack, schema):
+    """MD5, SHA and SHA1 are no functions of the server's own any more, since 9.6."""
+    for name in NOT_BUILT_IN:
+        stack.sql("master", f"CREATE FUNCTION `{schema}`.{name}(a INT) RETURNS INT NO SQL RETURN @p")
+    stack.await_satellites()
+    with session_of(stack, schema) as cursor:
+        ask(cursor, "SET @p = 2")
+        for name in NOT_BUILT_IN:
+            assert ask(cursor, f"SELECT {name}(1)") == [(2,)], name
+            assert ask(cursor, f"SELECT {name.upper()} (1)") == [(2,)], name
+
+
 def test_other_views_are_read_on_satellites(stack, views):
     with session_of(stack, views, never=False) as cursor:
         for statement in ("SELECT * FROM plain", "SELECT * FROM over_plain", "SELECT * FROM calls", "SELECT v FROM t", "SELECT 1"):

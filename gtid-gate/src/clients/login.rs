@@ -319,7 +319,7 @@ async fn authenticate(
         .passwords
         .knows(&wanted.user, client.secure, database);
     let (account, master) = match known {
-        Some(account) if is_known => (account, None),
+        Some(account) if is_known && !Encoding::is_refused(wanted.charset) => (account, None),
         _ => verify(client, shared, &wanted, &password).await?,
     };
     let Wanted {

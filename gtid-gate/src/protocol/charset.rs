@@ -36,6 +36,11 @@ impl Encoding {
         }
     }
 
+    /// Whether the collation is of ucs2, utf16, utf16le or utf32, in which no client may send statements.
+    pub fn is_refused(collation: u16) -> bool {
+        matches!(collation, 35 | 54..=56 | 60..=62 | 90 | 101..=124 | 128..=151 | 159..=183)
+    }
+
     /// Whether such names mean the same in UTF-8.
     pub fn agrees_on(self, name: &[u8]) -> bool {
         match self {

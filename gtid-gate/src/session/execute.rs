@@ -7,6 +7,7 @@ use super::parts::Session;
 use super::plan::{self, Begin, End, InMaster, InReadOnly, Outside, Plan, Prepare, Refusal};
 use super::reasons;
 use super::relay::Answer;
+use super::settings::may_commit;
 use super::settle::relies_on_state;
 use super::state::{Next, Tx};
 use super::statement::Known;
@@ -25,6 +26,7 @@ const MAX_OPENING: usize = 4096;
 
 /// The gate's own: completion_type, which may end the connection, is about the client's.
 const COMMIT: &str = "COMMIT AND NO CHAIN NO RELEASE";
+const ROLLBACK: &str = "ROLLBACK AND NO CHAIN NO RELEASE";
 /// What begins a read-only transaction on its server.
 pub(super) const BEGIN_READ_ONLY: &str = "START TRANSACTION READ ONLY";
 pub(super) const BEGIN_SNAPSHOT: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
@@ -90,12 +92,14 @@ impl Session {
         match plan {
             Plan::Outside(outside) => self.outside(outside, &mut work).await,
             Plan::EndThen(outside) => {
-                self.end_before_begin().await?;
-                self.outside(outside, &mut work).await
+                let before = self.stand_in().await?;
+                let outcome = self.outside(outside, &mut work).await;
+                self.stood_in(before, outcome.is_ok()).await?;
+                outcome
             }
             Plan::Kill { query_only, id } => self.kill(query_only, id, work).await,
             Plan::Set(items) => {
-                if known.ties.reads && self.state.tx == Tx::Pending {
+                if (known.ties.reads || may_commit(items)) && self.state.tx == Tx::Pending {
                     self.before_master().await?;
                     self.open_on_master(&[BEGIN_READ_ONLY.to_owned()]).await?;
                 }
@@ -198,6 +202,9 @@ impl Session {
             // It has not, if it answered with an error.
             self.state.left = master.unreported;
             master.left = master.unreported;
+            if !master.unreported {
+                self.state.bind("autocommit", None);
+            }
         }
         self.end_left_on_satellites().await;
         match end.release && answer.error.is_none() {
@@ -348,6 +355,35 @@ impl Session {
         self.state.tx = Tx::None;
         self.state.left = false;
         self.leave = None;
+        Ok(())
+    }
+
+    /// Before what MySQL commits for, but only if it understands it: a transaction on the master takes the place of the satellite's.
+    pub(super) async fn stand_in(&mut self) -> Result<(Tx, Shown), Fault> {
+        self.connect_master().await?;
+        self.on_master_quietly(BEGIN_READ_ONLY).await?;
+        let before = (self.state.tx, self.state.shown);
+        self.state.tx = Tx::None;
+        self.state.left = false;
+        Ok(before)
+    }
+
+    /// If that one is still open, so is the satellite's. Where nobody can say it, the satellite's ends.
+    pub(super) async fn stood_in(&mut self, before: (Tx, Shown), ran: bool) -> Result<(), Fault> {
+        // The client has its answer: no error may follow.
+        if ran {
+            self.settle_status().await.map_err(|_| Fault::Gone)?;
+        }
+        if self.state.tx == Tx::OnMaster {
+            let rolled_back = self.on_master_quietly(ROLLBACK).await;
+            rolled_back.map_err(|_| Fault::Gone)?;
+            (self.state.tx, self.state.shown) = before;
+            return Ok(());
+        }
+        if let Tx::OnSatellite(id) = before.0 {
+            self.on_satellite_quietly(id, COMMIT).await;
+        }
+        self.end_left_on_satellites().await;
         Ok(())
     }
 

@@ -125,8 +125,13 @@ impl Session {
     pub(super) async fn say_alive(&mut self) -> Result<(), Fault> {
         // The flags in the answer are the server's.
         self.settle_status().await?;
+        let ended = self.state.shown == Shown::Ended;
+        if ended {
+            self.state.shown = Shown::None;
+        }
         self.answer_ok(Own {
             warnings: self.state.warnings,
+            transaction: ended.then_some(false),
             ..Own::default()
         })
         .await

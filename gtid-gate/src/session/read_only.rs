@@ -31,7 +31,7 @@ pub(super) fn inside(known: &Known) -> Inside {
     }
 }
 
-/// MySQL commits the open transaction for it, even a read-only one, and then runs it.
+/// MySQL may commit the open transaction for it, even a read-only one, and then run it.
 pub(super) fn ends_transaction(known: &Known) -> bool {
     known.verb == Verb::Commits
 }
@@ -135,7 +135,14 @@ mod tests {
     #[test]
     fn definitions_end_a_transaction() {
         let ends = |sql| ends_transaction(&of(sql));
-        assert!(ends("create table t (a int)") && ends("LOCK TABLES t READ"));
+        for sql in [
+            "create table t (a int)",
+            "LOCK TABLES t READ",
+            "UNLOCK TABLES",
+            "XA RECOVER",
+        ] {
+            assert!(ends(sql), "{sql}");
+        }
         assert!(!ends("CREATE TEMPORARY TABLE t (a int)") && !ends("SELECT 1"));
         assert!(!ends("SELECT 1 /* temporary */; DROP TABLE t"));
     }

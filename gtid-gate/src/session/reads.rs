@@ -22,6 +22,7 @@ use crate::freshness::{
 };
 use crate::protocol::error::{BackendError, SqlError};
 use crate::protocol::response::Shape;
+use crate::protocol::wire::STATUS_IN_TRANS_READONLY;
 use crate::sql::{Names, Ties};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -345,6 +346,7 @@ impl Session {
         for sql in opening {
             self.on_master_quietly(sql).await?;
             self.state.tx = Tx::OnMaster;
+            self.state.flags |= STATUS_IN_TRANS_READONLY;
         }
         Ok(())
     }

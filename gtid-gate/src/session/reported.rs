@@ -18,7 +18,7 @@ const COMPUTED: &str = "a clock that was set to what had to be computed";
 const LONGEST: usize = 16 * 1024;
 
 /// Variables that tie the session to one server, or make its writes special.
-const TIED: [&str; 14] = [
+const TIED: [&str; 15] = [
     "binlog_format",
     "binlog_row_image",
     "debug",
@@ -27,6 +27,7 @@ const TIED: [&str; 14] = [
     "identity",
     "insert_id",
     "last_insert_id",
+    "profiling",
     "pseudo_replica_mode",
     "pseudo_slave_mode",
     "pseudo_thread_id",

@@ -16,7 +16,10 @@ use crate::common::consistency::{BadChoice, Choice};
 use crate::freshness::Told;
 use crate::protocol::error::SqlError;
 use crate::protocol::session_track::REPORT_NEXT;
+use crate::protocol::wire::STATUS_IN_TRANS_READONLY;
 use crate::sql::{ChoiceValue, NAMES_WITH_COLLATION, SetItem};
+
+const ENDED_BY_SET: &str = "a read-only transaction that SET has ended";
 
 impl Session {
     pub(super) async fn set(&mut self, items: &[SetItem], work: Work) -> Result<(), Fault> {
@@ -42,11 +45,17 @@ impl Session {
     }
 
     async fn set_on_master(&mut self, items: &[SetItem], mut work: Work) -> Result<(), Fault> {
-        if items.contains(&SetItem::Account) && self.state.tx != Tx::OnMaster {
-            // It commits, and ends what is set for the next transaction.
-            self.end_before_begin().await?;
-            self.tell_next_to_master().await?;
-        }
+        let read_only = self.state.transaction_status() & STATUS_IN_TRANS_READONLY != 0;
+        let before = match self.state.tx {
+            Tx::OnSatellite(_) if may_commit(items) => Some(self.stand_in().await?),
+            Tx::None if items.contains(&SetItem::Account) => {
+                // What is set for the next transaction ends with it.
+                self.end_before_begin().await?;
+                self.tell_next_to_master().await?;
+                None
+            }
+            _ => None,
+        };
         let about_next = |item: &SetItem| is_about_next(item) || *item == SetItem::Other;
         if items.iter().any(about_next) && self.state.tx == Tx::None {
             self.report_next().await?;
@@ -58,7 +67,15 @@ impl Session {
         self.hear_what_was_before().await?;
         let unnamed = self.state.open.unnamed;
         self.sets_tracker = items.len() == 1 && items.iter().any(is_tracker);
-        let answer = self.on_master(&mut work, told_by(items)).await?;
+        let outcome = self.on_master(&mut work, told_by(items)).await;
+        if let Some(before) = before {
+            self.stood_in(before, outcome.is_ok()).await?;
+        }
+        let answer = outcome?;
+        if read_only && self.state.tx == Tx::None && !self.state.read_only {
+            // Its access mode lasts until COMMIT or ROLLBACK (measured).
+            self.state.bind("autocommit", Some(ENDED_BY_SET));
+        }
         if answer.error.is_none() {
             if is_plain(items) && !self.ties.reads {
                 self.state.open.unnamed = unnamed;
@@ -207,6 +224,16 @@ pub(super) fn set_plan(items: &[SetItem], state: &State, not_own: bool) -> SetPl
     } else {
         SetPlan::OnMaster
     }
+}
+
+/// Whether a SET may end the open transaction.
+pub(super) fn may_commit(items: &[SetItem]) -> bool {
+    let may = |item: &SetItem| match item {
+        SetItem::Account | SetItem::Other => true,
+        SetItem::Session(name) => name == "autocommit",
+        _ => false,
+    };
+    items.iter().any(may)
 }
 
 fn is_about_next(item: &SetItem) -> bool {

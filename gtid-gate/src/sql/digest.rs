@@ -20,6 +20,9 @@ pub const LONGEST: usize = 1024;
 const LONGEST_NUMBERED: usize = 16 << 10;
 /// What a thread keeps room for.
 const LONGEST_KEPT: usize = 2 * LONGEST;
+/// Signs before a value, and tokens of a row of values: nobody looks further, again and again.
+const MOST_SIGNS: usize = 8;
+const LONGEST_ROW: usize = 4096;
 /// Ends a text that is cut.
 pub const CUT: &str = " ...";
 
@@ -270,7 +273,7 @@ fn closing(tokens: &Tokens, at: usize) -> Option<usize> {
         return None;
     }
     let mut depth = 0_usize;
-    for at in at..tokens.list.len() {
+    for at in at..tokens.list.len().min(at + LONGEST_ROW) {
         match tokens.kind(at) {
             Some(Kind::Symbol(b'(')) => depth += 1,
             Some(Kind::Symbol(b')')) => depth -= 1,
@@ -297,9 +300,8 @@ fn values(tokens: &Tokens, at: usize, signed: bool) -> Option<(usize, usize)> {
 /// What follows the value here.
 fn value(tokens: &Tokens, mut at: usize, signed: bool) -> Option<usize> {
     if signed {
-        while tokens.is_symbol(at, b'-') || tokens.is_symbol(at, b'+') {
-            at += 1;
-        }
+        let is_sign = |at: &usize| tokens.is_symbol(*at, b'-') || tokens.is_symbol(*at, b'+');
+        at += (at..at + MOST_SIGNS).take_while(is_sign).count();
     }
     at += introducer(tokens, at);
     match tokens.kind(at)? {

@@ -2,8 +2,7 @@
 //! that may stand before a parenthesis.
 //!
 //! In: a word in lower case. Out: whether calling it is harmless. Must never: list a name that some supported
-//! server (8.0–9.x) does not know as its own, because there a stored function may carry it; MD5 and SHA1,
-//! a component since 9.6, are the exception: a satellite's read-only session is the second line for them.
+//! server (8.0–9.x) does not know as its own, because there a stored function may carry it: MD5, SHA and SHA1 are a component since 9.6.
 //! Left out on purpose: locks, waits for GTIDs, LAST_INSERT_ID and its kin, CONNECTION_ID, USER, LOAD_FILE,
 //! UUID_SHORT (server id), BENCHMARK, keyring and account functions.
 
@@ -40,13 +39,13 @@ const HARMLESS: &[&str] = &[
     "lateral", "lcase", "lead", "leading", "least", "left", "length", "like", "linestring", "ln", "localtime",
     "localtimestamp", "locate", "log", "log10", "log2", "lower", "lpad", "ltrim", "make_set", "makedate",
     "maketime", "match", "mbrcontains", "mbrcoveredby", "mbrcovers", "mbrdisjoint", "mbrequals", "mbrintersects",
-    "mbroverlaps", "mbrtouches", "mbrwithin", "md5", "mediumint", "microsecond", "minute", "mod", "month",
+    "mbroverlaps", "mbrtouches", "mbrwithin", "mediumint", "microsecond", "minute", "mod", "month",
     "monthname", "multilinestring", "multipoint", "multipolygon", "name_const", "nchar", "not", "nth_value",
     "ntile", "nullif", "numeric", "nvarchar", "oct", "octet_length", "of", "offset", "on", "or", "ord", "over",
     "partition", "percent_rank", "period_add", "period_diff", "pi", "point", "polygon", "pow", "power", "quarter",
     "quote", "radians", "rand", "random_bytes", "rank", "real", "regexp", "regexp_instr", "regexp_like",
     "regexp_replace", "regexp_substr", "repeat", "reverse", "right", "rlike", "round", "row", "row_number", "rpad",
-    "rtrim", "schema", "sec_to_time", "second", "select", "sha", "sha1", "sha2", "sign", "sin", "sleep",
+    "rtrim", "schema", "sec_to_time", "second", "select", "sha2", "sign", "sin", "sleep",
     "smallint", "some", "soundex", "space", "sql_big_result", "sql_small_result", "sqrt", "st_area", "st_asbinary",
     "st_asgeojson", "st_astext", "st_aswkb", "st_aswkt", "st_buffer", "st_buffer_strategy", "st_centroid",
     "st_contains", "st_convexhull", "st_crosses", "st_difference", "st_dimension", "st_disjoint", "st_distance",

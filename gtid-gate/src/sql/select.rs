@@ -165,7 +165,7 @@ fn variable(tokens: &Tokens, at: usize, findings: &mut Findings) {
 /// `@@warning_count` and the like, from either of its at signs.
 fn is_about_diagnostics(tokens: &Tokens, at: usize) -> bool {
     let mut name = tokens.from(at);
-    while name.eat_symbol(b'@') {}
+    let _ = name.eat_symbol(b'@') && name.eat_symbol(b'@');
     if name.is_any(0, &["session", "local"]) && name.is_symbol(1, b'.') {
         name = name.from(2);
     }
@@ -274,6 +274,9 @@ fn begins_query(tokens: &Tokens, mut at: usize) -> bool {
 
 /// Without a table these follow the last statement's server; with one they would also read its data.
 fn about_last_statement(tokens: &Tokens, findings: &mut Findings) {
+    if findings.reasons.has(Reasons::ABOUT_LAST) {
+        return;
+    }
     let class = match names_tables(tokens) || !tokens.is(0, "select") {
         true => Class::Write("about the statement before"),
         false => Class::ShowWarnings,

@@ -20,7 +20,7 @@ pub enum Verb {
     Prepare,
     /// INSERT, UPDATE, DELETE, REPLACE, LOAD; also of temporary tables' definitions.
     Change,
-    /// MySQL commits the open transaction before it.
+    /// MySQL may commit the open transaction before it: the server says whether it has.
     Commits,
     /// Several statements, one that nobody has read, or any other.
     #[default]
@@ -49,7 +49,7 @@ pub fn verb(tokens: &Tokens) -> Verb {
         "create" | "drop" if rest.is(0, "temporary") => Verb::Change,
         "alter" | "analyze" | "cache" | "check" | "create" | "drop" | "flush" | "grant"
         | "install" | "lock" | "optimize" | "rename" | "repair" | "reset" | "revoke"
-        | "truncate" | "uninstall" => Verb::Commits,
+        | "truncate" | "uninstall" | "unlock" | "xa" => Verb::Commits,
         _ => Verb::Other,
     }
 }

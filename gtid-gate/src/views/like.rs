@@ -1,8 +1,13 @@
 //! MySQL's LIKE, as SHOW has it: `%`, `_`, a backslash before either; letters in any case.
 //!
-//! Must never: take longer than text times pattern.
+//! Must never: take longer than the square of the text, however long the pattern is.
 
-pub struct Pattern(Vec<Part>);
+pub struct Pattern {
+    /// No two `Some` side by side.
+    parts: Vec<Part>,
+    /// No shorter text matches.
+    least: usize,
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
@@ -18,23 +23,29 @@ impl Pattern {
         let mut parts = Vec::new();
         while let Some(letter) = letters.next() {
             parts.push(match letter {
+                '%' if parts.last() == Some(&Part::Some) => continue,
                 '%' => Part::Some,
                 '_' => Part::Any,
                 '\\' => Part::Letter(letters.next().unwrap_or('\\')),
                 letter => Part::Letter(letter),
             });
         }
-        Self(parts)
+        let least = parts.iter().filter(|part| **part != Part::Some).count();
+        Self { parts, least }
     }
 
     /// Which beginnings of the pattern match the text so far, letter after letter.
     pub fn matches(&self, text: &str) -> bool {
-        let mut reached = vec![false; self.0.len() + 1];
+        let text = text.to_lowercase();
+        if self.least > text.chars().count() {
+            return false;
+        }
+        let mut reached = vec![false; self.parts.len() + 1];
         reached[0] = true;
         self.skip_some(&mut reached);
-        for letter in text.to_lowercase().chars() {
+        for letter in text.chars() {
             let mut next = vec![false; reached.len()];
-            for (at, part) in self.0.iter().enumerate().filter(|(at, _)| reached[*at]) {
+            for (at, part) in self.parts.iter().enumerate().filter(|(at, _)| reached[*at]) {
                 match part {
                     Part::Some => next[at] = true,
                     Part::Any => next[at + 1] = true,
@@ -44,12 +55,12 @@ impl Pattern {
             self.skip_some(&mut next);
             reached = next;
         }
-        reached[self.0.len()]
+        reached[self.parts.len()]
     }
 
     /// `%` also matches nothing.
     fn skip_some(&self, reached: &mut [bool]) {
-        for (at, part) in self.0.iter().enumerate() {
+        for (at, part) in self.parts.iter().enumerate() {
             reached[at + 1] |= reached[at] && *part == Part::Some;
         }
     }
@@ -75,6 +86,8 @@ mod tests {
             ("a%b%c", "aXbYbZc", true),
             ("a%b%c", "aXcYb", false),
             ("100\\%", "100%", true),
+            ("%%a%%", "bab", true),
+            ("%_%_%", "a", false),
         ] {
             assert_eq!(Pattern::new(pattern).matches(text), expected, "{pattern}");
         }

@@ -14,8 +14,8 @@ import multimed.live.Turns;
  * until it is ended, over restarts of capture. Must never: keep a satellite from cloning while capture is not there.
  */
 final class RebuildTurn {
-    /** Tries, a second apart. */
-    private static final int MOST_FAILURES = 15;
+    /** Longer than capture is away while it is replaced: without it the others would clone as well, at once. */
+    private static final Duration PATIENCE = Duration.ofMinutes(10);
     private static final Duration STEP = Duration.ofSeconds(1);
 
     /** Throws if it is gone. */
@@ -24,10 +24,16 @@ final class RebuildTurn {
     }
 
     private final ApplyConfig config;
+    private final long mostFailures;
     private Kept kept;
 
     RebuildTurn(ApplyConfig config) {
+        this(config, PATIENCE);
+    }
+
+    RebuildTurn(ApplyConfig config, Duration patience) {
         this.config = config;
+        mostFailures = patience.dividedBy(STEP);
     }
 
     /** Returns when it is this satellite's turn, or the satellite should wait no longer. Throws if it is gone. */
@@ -37,9 +43,9 @@ final class RebuildTurn {
             return;
         }
         LiveReader connection = null;
-        int failures = 0;
+        long failures = 0;
         try {
-            for (boolean come = false; !come && failures < MOST_FAILURES && stopped.getCount() > 0;) {
+            for (boolean come = false; !come && failures < mostFailures && stopped.getCount() > 0;) {
                 try {
                     connection = connection != null ? connection : LiveReader.askForTurn(config.live(), config.log().password());
                     come = !connection.poll(STEP).isEmpty();
@@ -57,7 +63,7 @@ final class RebuildTurn {
             close(connection);
             throw e;
         }
-        if (failures == MOST_FAILURES) {
+        if (failures == mostFailures) {
             ApplyLoop.LOG.warn("event=rebuild-without-turn");
         }
         kept = new Kept(config, connection);

@@ -22,10 +22,10 @@ import multimed.log.FatalException;
 public final class Master implements AutoCloseable {
     /**
      * What satellites have must not be lost by the master: with any other value of the first two a power cut can take acknowledged
-     * commits back.
+     * commits back. With another of the third, it acknowledges commits that are in no binlog.
      */
     private static final SortedMap<String, String> NEEDED = new TreeMap<>(Map.of("sync_binlog", "1", "innodb_flush_log_at_trx_commit", "1",
-            "log_bin", "1", "gtid_mode", "ON", "binlog_format", "ROW", "binlog_row_image", "FULL"));
+            "binlog_error_action", "ABORT_SERVER", "log_bin", "1", "gtid_mode", "ON", "binlog_format", "ROW", "binlog_row_image", "FULL"));
 
     /** Nobody waits longer for a GTID that a capture took which then froze. */
     private static final int OWNED_S = 10;

@@ -36,7 +36,7 @@ class RebuildTurnTest {
         capture = capture(0, Duration.ZERO);
         ApplyConfig config = ApplyConfig.from(Map.of("LOG_AUTHENTICATION", "off", "SATELLITE_HOST", "none",
                 "APPLIER_USER", "a", "APPLIER_PASSWORD", "secret", "LIVE_LOG", "127.0.0.1:" + capture.port()));
-        one = new RebuildTurn(config);
+        one = new RebuildTurn(config, Duration.ofSeconds(3));
         other = new RebuildTurn(config);
     }
 
@@ -99,9 +99,11 @@ class RebuildTurnTest {
     }
 
     @Test
-    void itComesWithoutCapture() throws Exception {
+    void itComesWithoutCaptureInTime() throws Exception {
         capture.close();
+        var waiting = await(other);
         assertTrue(comesWithin(await(one), Duration.ofSeconds(40)));
+        assertFalse(waiting.isDone(), "one after the other while capture is replaced");
     }
 
     @Test
