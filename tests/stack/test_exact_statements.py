@@ -269,6 +269,28 @@ def test_the_settings_that_a_statement_was_issued_under(stack, schema, player, b
         assert_same_schema(stack, schema + suffix)
 
 
+@pytest.mark.parametrize("collation", ["utf16_general_ci", "ucs2_general_ci", "utf16le_general_ci", "utf32_general_ci"])
+def test_a_connection_in_a_character_set_of_wide_characters_needs_no_clone(stack, schema, player, became, collation):
+    player.play(
+        "",
+        f"SET SESSION collation_connection = '{collation}', time_zone = '+02:00'",
+        "CREATE TABLE t (a INT PRIMARY KEY, v VARCHAR(20) DEFAULT 'x')",
+        "CREATE TABLE no_key (a INT, v VARCHAR(20))",
+        "CREATE TABLE computed (a INT PRIMARY KEY, s INT AS (a * 2) STORED)",
+        "INSERT INTO no_key VALUES (1, 'é'), (2, 'ü')",
+        "INSERT INTO computed (a) VALUES (1), (2)",
+        "INSERT INTO t (a) VALUES (1), (2)",
+        "UPDATE no_key SET v = 'ö' WHERE a = 1",
+        "ALTER TABLE t ADD INDEX (v)",
+        "ALTER TABLE computed ADD INDEX (s)",
+        "CREATE TABLE selected AS SELECT * FROM t",
+        "CREATE PROCEDURE p() SELECT 'é'",
+        "INSERT INTO t VALUES (3, 'é')",
+    )
+    assert {kind.split()[0].rstrip(",") for kind in became()} <= {"statement", "rows", "raw"}
+    assert_same_schema(stack, schema)
+
+
 def test_a_table_that_only_a_lenient_session_may_create(stack, schema, player, became):
     player.play(
         "",
@@ -388,6 +410,61 @@ def test_the_copy_of_a_temporary_table_runs_no_other_statement_on_satellites(sta
     stack.await_satellites(deadline_s=120)
     assert_same_schema(stack, schema)
     assert_same_answer(stack, "SHOW DATABASES LIKE 'ex_injected'")
+
+
+@pytest.fixture
+def secret(player):
+    """A table that a client with privileges on its own schema only can't touch."""
+    player.play(
+        "secret",
+        "DROP DATABASE IF EXISTS ex_secret",
+        "CREATE DATABASE ex_secret",
+        "CREATE TABLE ex_secret.t (i INT PRIMARY KEY)",
+        "INSERT INTO ex_secret.t VALUES (1)",
+    )
+
+
+def prepared(statement):
+    """SQL that prepares these bytes, whatever the session's character set is."""
+    return f"SET @s = X'{statement.hex()}'", "PREPARE s FROM @s"
+
+
+def assert_secret(stack, schema):
+    stack.await_satellites(deadline_s=120)
+    assert_same_schema(stack, schema)
+    assert_same_schema(stack, "ex_secret")
+    for service in ("master", *stack.satellites):
+        assert stack.sql(service, "SELECT i FROM ex_secret.t") == [(1,)]
+        assert stack.sql(service, "SELECT table_name FROM information_schema.tables WHERE table_name IN ('loot', 'placed')") == []
+
+
+@pytest.mark.nightly(keep=1)
+@pytest.mark.parametrize(
+    "charset, codec, first", [("gbk", "gbk", 0xBF), ("sjis", "cp932", 0x83), ("big5", "big5", 0xA5), ("gb18030", "gb18030", 0xBF)]
+)
+def test_a_statement_prepared_in_another_character_set_is_no_other_on_satellites(
+    stack, schema, player, became, secret, charset, codec, first
+):
+    """In the character set of PREPARE the first quote behind that byte is a part of the name; in that of EXECUTE it ends the name."""
+    injected = b"`%c` TO a, ex_secret.t TO loot #z`" % first
+    in_latin1 = bytes([first]).decode("cp1252")
+    player.play("names", f"CREATE TABLE {injected.decode(codec)} (i INT PRIMARY KEY)", f"CREATE TABLE `{in_latin1}` (i INT PRIMARY KEY)")
+    player.cursor.execute(f"SET NAMES {charset}")
+    player.play("", *prepared(b"RENAME TABLE " + injected + b" TO b"), "SET NAMES latin1", "EXECUTE s")
+    (kind,) = became(rebuilt=True)
+    assert kind.startswith("rebuild"), kind
+    assert_secret(stack, schema)
+
+
+@pytest.mark.nightly(keep=1)
+@pytest.mark.parametrize("mode, quote", [("NO_BACKSLASH_ESCAPES", "'"), ("ANSI_QUOTES", '"')])
+def test_a_statement_prepared_under_another_sql_mode_is_no_other_on_satellites(stack, schema, player, became, secret, mode, quote):
+    player.play("names", "CREATE TABLE mine (i INT PRIMARY KEY)")
+    statement = f"ALTER TABLE mine COMMENT {quote}a\\{quote}, RENAME ex_secret.placed #{quote}"
+    player.play("", *prepared(statement.encode()), f"SET SESSION sql_mode = '{mode}'", "EXECUTE s")
+    (kind,) = became(rebuilt=True)
+    assert kind.startswith("rebuild"), kind
+    assert_secret(stack, schema)
 
 
 @pytest.mark.nightly(keep=1)

@@ -41,7 +41,7 @@ final class OwnIndexes {
     static void dropBefore(Statement statement, SatelliteSession session) throws SQLException {
         if (TableStatements.dependOnIndexes(statement.getSql(), SessionSettings.charset(statement), session.identity().version())) {
             String text = statement.getSql().toStringUtf8().toLowerCase(Locale.ROOT);
-            session.execute("SET gtid_next='AUTOMATIC'");
+            session.execute("SET gtid_next=_utf8mb4'AUTOMATIC'");
             lock(session);
             drop(session, table -> mayName(text, table));
         }
@@ -88,7 +88,7 @@ final class OwnIndexes {
     }
 
     private static void drop(SatelliteSession session, Predicate<String> ofTable) throws SQLException {
-        session.execute("SET gtid_next='AUTOMATIC'");
+        session.execute("SET gtid_next=_utf8mb4'AUTOMATIC'");
         for (Index index : all(session)) {
             if (ofTable.test(index.table())) {
                 session.execute(new SqlBuffer().add("ALTER TABLE ").addIdentifier(index.schema()).add('.').addIdentifier(index.table())

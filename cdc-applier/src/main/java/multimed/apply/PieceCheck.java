@@ -77,7 +77,7 @@ final class PieceCheck {
 
     /** The session reads what is committed, and the last GTID that it was given must not be in the way. */
     private String answer(Check check) throws SQLException {
-        session.execute("SET gtid_next='AUTOMATIC';" + SessionSettings.set(check.getSessionMap()));
+        session.execute("SET gtid_next=_utf8mb4'AUTOMATIC';" + SessionSettings.set(check.getSessionMap()));
         try {
             return session.textAlone(new QueryText().add(check.getQuery()), 0);
         } finally {

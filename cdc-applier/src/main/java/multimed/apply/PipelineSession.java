@@ -56,7 +56,7 @@ final class PipelineSession implements Watched {
     void rollBack() throws SQLException {
         expected.clear();
         packet.add("ROLLBACK");
-        packet.add("SET autocommit=0,gtid_next='AUTOMATIC'");
+        packet.add("SET autocommit=0,gtid_next=_utf8mb4'AUTOMATIC'");
         autocommit = false;
         restoreBefore(null);
         send();
@@ -86,7 +86,7 @@ final class PipelineSession implements Watched {
     private void addContent(int packetBytes, Runnable committed) {
         if (script.isRaw() && !script.formatDescription().equals(formatDescription)) {
             formatDescription = script.formatDescription();
-            content.add("SET gtid_next='AUTOMATIC'");
+            content.add("SET gtid_next=_utf8mb4'AUTOMATIC'");
             content.addBinlog(List.of(formatDescription));
         } else {
             Map<String, String> settings = script.isRaw() ? script.settings() : null;

@@ -12,9 +12,9 @@ final class RebuildRequest {
 
     static void send(SatelliteSession session, String file, GtidSet required) throws SQLException {
         // A GTID that was set and used up would make the server refuse both statements (1837).
-        session.execute("ROLLBACK;SET gtid_next='AUTOMATIC'");
+        session.execute("ROLLBACK;SET gtid_next=_utf8mb4'AUTOMATIC'");
         try {
-            session.execute("SELECT '" + required + "' INTO DUMPFILE '" + file.replace("'", "''") + "'");
+            session.execute("SELECT _utf8mb4'" + required + "' INTO DUMPFILE '" + file.replace("'", "''") + "'");
         } catch (SQLException e) {
             if (SqlErrors.sessionLost(e)) {
                 throw e;

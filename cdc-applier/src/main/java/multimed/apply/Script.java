@@ -74,7 +74,7 @@ final class Script {
             }
             commitsItself = committed != null && isOneInsert();
             String change = commitsItself == autocommit ? "" : "autocommit=" + (commitsItself ? "1," : "0,");
-            packet.add("SET " + change + "gtid_next='" + gtid + "'");
+            packet.add("SET " + change + "gtid_next=_utf8mb4'" + gtid + "'");
             begun = true;
         }
         switch (record.getBodyCase()) {

@@ -134,7 +134,7 @@ final class SerialWriter {
         if (!settings.isEmpty()) {
             packet.add(SessionSettings.set(settings));
         }
-        packet.add("SET gtid_next='" + part.gtid() + "'");
+        packet.add("SET gtid_next=_utf8mb4'" + part.gtid() + "'");
         packet.add("BEGIN");
     }
 
@@ -182,7 +182,7 @@ final class SerialWriter {
         Map<String, String> entered = opening != null ? opening.getSessionMap() : altered != null ? altered : Map.of();
         opening = null;
         altered = null;
-        session.execute("ROLLBACK;SET gtid_next='AUTOMATIC';" + restoring(entered));
+        session.execute("ROLLBACK;SET gtid_next=_utf8mb4'AUTOMATIC';" + restoring(entered));
     }
 
     private String restoring(Map<String, String> entered) {
@@ -216,7 +216,7 @@ final class SerialWriter {
 
     /** Here accounts are as they were on the master then. */
     private boolean mustGrant(Part part, Creator creator) throws SQLException {
-        session.execute("SET gtid_next='AUTOMATIC'");
+        session.execute("SET gtid_next=_utf8mb4'AUTOMATIC'");
         String answer = session.text(CreatorPrivileges.question(creator));
         if (!answer.equals(CreatorPrivileges.GRANT) && !answer.equals(CreatorPrivileges.NONE)) {
             throw Divergence.at(part.gtid(), Divergence.Reason.REBUILD_RECORD,
@@ -235,7 +235,7 @@ final class SerialWriter {
         session.execute(restoring(statement.getSessionMap()));
         // Its row has the time of the statement.
         session.execute(SessionSettings.enter(Statement.newBuilder().setTimestampUs(statement.getTimestampUs()).build())
-                + ";SET gtid_next='" + part.gtid() + "'");
+                + ";SET gtid_next=_utf8mb4'" + part.gtid() + "'");
         session.execute(CreatorPrivileges.grant(statement.getCreator()));
     }
 
@@ -250,7 +250,8 @@ final class SerialWriter {
         requireOrder(part, statement.getNumberedTable());
         requireSameValues(part, statement);
         session.execute(
-                "SET GLOBAL automatic_sp_privileges=" + (statement.getKeepsPrivileges() ? 0 : 1) + ";SET gtid_next='" + gtidNext + "'");
+                "SET GLOBAL automatic_sp_privileges=" + (statement.getKeepsPrivileges() ? 0 : 1) + ";SET gtid_next=_utf8mb4'" + gtidNext
+                        + "'");
         session.executeAlone(new QueryText().add(statement.getSql()));
     }
 
@@ -284,7 +285,7 @@ final class SerialWriter {
 
     /** Null if there is no such table. Names are read alike under ANSI_QUOTES, unless they would be wrong without. */
     private String definition(ByteString table) throws SQLException {
-        session.execute("SET sql_mode='ANSI_QUOTES'");
+        session.execute("SET sql_mode=_utf8mb4'ANSI_QUOTES'");
         try {
             return session.textAlone(QueryText.of("SHOW CREATE TABLE ").add(table), 1);
         } catch (SQLException e) {
@@ -336,7 +337,7 @@ final class SerialWriter {
         session.execute(restoring(statement.getSessionMap()));
         awaitingCommit = part;
         if (!"1".equals(session.text("SELECT GTID_SUBSET('" + part.gtid() + "',@@global.gtid_executed)"))) {
-            packet.add("SET gtid_next='" + part.gtid() + "'");
+            packet.add("SET gtid_next=_utf8mb4'" + part.gtid() + "'");
             packet.add("BEGIN");
             packet.add("COMMIT");
         }
@@ -370,7 +371,7 @@ final class SerialWriter {
     private void formatDescription(ByteString event) throws SQLException, ApplyFailure {
         if (!event.equals(formatDescription)) {
             flush();
-            packet.add("SET gtid_next='AUTOMATIC'");
+            packet.add("SET gtid_next=_utf8mb4'AUTOMATIC'");
             packet.addBinlog(List.of(event));
             send();
             formatDescription = event;

@@ -6,6 +6,7 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import multimed.binlog.QueryEvent;
+import multimed.sqltext.Readings;
 import multimed.sqltext.SqlWords;
 
 /**
@@ -33,6 +34,8 @@ final class StatementText {
         CLIENTS,
         /** In UTF-8 whatever the client speaks. */
         UTF8,
+        /** A client may have written it under settings that read it otherwise. */
+        AMBIGUOUS,
         UNCERTAIN
     }
 
@@ -98,11 +101,15 @@ final class StatementText {
             return ofAccounts();
         }
         if (isReadAlike(text)) {
-            return Reading.CLIENTS;
+            return ofClient();
         }
         boolean sent = AS_SENT.matcher(text.stripLeading().toUpperCase(Locale.ROOT)).matches() && !SHOWN.matcher(text).lookingAt();
         String servers = sent ? "" : serversPart();
-        return servers != null && isReadAlike(servers) ? Reading.CLIENTS : Reading.UNCERTAIN;
+        return servers != null && isReadAlike(servers) ? ofClient() : Reading.UNCERTAIN;
+    }
+
+    private Reading ofClient() {
+        return Readings.areAlike(query, charset) ? Reading.CLIENTS : Reading.AMBIGUOUS;
     }
 
     /** Whoever wrote it. In swe7 even some of ASCII's characters are others. */
@@ -127,13 +134,19 @@ final class StatementText {
             return Reading.UNCERTAIN;
         }
         if (!servers) {
-            return Reading.CLIENTS;
+            return ofClient();
+        }
+        if (!Readings.allSay(query, StatementText::isServers)) {
+            return Reading.AMBIGUOUS;
         }
         return !isPlain() ? Reading.UNCERTAIN : alike ? Reading.CLIENTS : Reading.UTF8;
     }
 
     private boolean isServers(String readIn) {
-        List<String> words = SqlWords.of(query, readIn);
+        return isServers(SqlWords.of(query, readIn));
+    }
+
+    private static boolean isServers(List<String> words) {
         return switch (words.get(0)) {
             case "GRANT" -> words.contains("ON");
             case "ALTER" -> !words.contains("DEFAULT") || !word(words, words.indexOf("DEFAULT") + 1).equals("ROLE");

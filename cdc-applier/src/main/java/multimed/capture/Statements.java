@@ -73,9 +73,11 @@ final class Statements {
                         ? "on temporary tables, perhaps"
                         : reading == Reading.UNCERTAIN
                                 ? "text in character set " + charset + ", or of the server's own"
-                                : sql == null
-                                        ? "CURRENT_USER"
-                                        : UnsafeStatements.of(query, readIn);
+                                : reading == Reading.AMBIGUOUS
+                                        ? "text that another character set or sql_mode reads otherwise"
+                                        : sql == null
+                                                ? "CURRENT_USER"
+                                                : UnsafeStatements.of(query, readIn);
         ComputedValues computed = ComputedValues.of(query, readIn, OLDEST_VERSION);
         if (unsafe == null && computed.doubt() != null) {
             unsafe = "values that depend on more than rows and the settings in the binlog, by " + computed.doubt();

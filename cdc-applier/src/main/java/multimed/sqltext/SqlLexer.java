@@ -15,10 +15,10 @@ final class SqlLexer {
     static final int ANY_VERSION = Integer.MAX_VALUE;
 
     /** Character sets in which the second byte of a character can look like a backslash. */
-    private static final Set<String> TWO_BYTES = Set.of("gbk", "big5", "gb18030", "sjis", "cp932");
+    static final Set<String> TWO_BYTES = Set.of("gbk", "big5", "gb18030", "sjis", "cp932");
 
     /** Bytes from 0x80 on that are white space or control characters by MySQL's own tables (the {@code ctype} of its character sets). */
-    private static final Map<String, String> BLANKS = Map.ofEntries(
+    static final Map<String, String> BLANKS = Map.ofEntries(
             Map.entry("armscii8", "\u00a0"),
             Map.entry("cp1250", "\u0080\u0081\u0083\u0088\u0090\u0098\u00a0"),
             Map.entry("cp850", "\u00ff"),
@@ -57,6 +57,7 @@ final class SqlLexer {
     private int from;
     private int at;
     private boolean inVersionedComment;
+    private boolean unfinished;
 
     /**
      * @param text one char per byte, as Latin-1: what decides is ASCII in every character set that a client may use
@@ -109,6 +110,11 @@ final class SqlLexer {
         return at;
     }
 
+    /** Whether the text has ended within quotes or within a comment that is not versioned. */
+    boolean isUnfinished() {
+        return unfinished;
+    }
+
     private String word() {
         while (at < text.length() && isWordChar(text.charAt(at))) {
             at += isTwoBytes() ? 2 : 1;
@@ -145,6 +151,7 @@ final class SqlLexer {
             boolean pair = c == quote || c == '\\' && escapes || isTwoBytes();
             at += pair ? 2 : 1;
         }
+        unfinished = true;
     }
 
     /** Half of a character of GB18030's four bytes looks like one. Without its second byte a first one stands alone. */
@@ -190,7 +197,9 @@ final class SqlLexer {
             inVersionedComment = true;
             at = from;
         } else {
-            at = behind(text.indexOf("*/", at + 2), 2);
+            int end = text.indexOf("*/", at + 2);
+            unfinished = end < 0;
+            at = behind(end, 2);
         }
         return true;
     }

@@ -48,7 +48,7 @@ public final class SqlWords {
         return new SqlLexer(query.ascii().substring(from), !query.noBackslashEscapes(), query.ansiQuotes(), charset, version);
     }
 
-    private static List<String> of(SqlLexer lexer) {
+    static List<String> of(SqlLexer lexer) {
         List<String> words = new ArrayList<>();
         for (SqlLexer.Token token = lexer.next(); token != null; token = lexer.next()) {
             if (token.kind() == SqlLexer.Kind.WORD) {

@@ -10,6 +10,9 @@ import multimed.log.proto.Statement;
 /**
  * In: the settings that a statement was issued under. Out: SQL that makes the applier's session so, and that undoes it.
  * Pure. Must never: let a setting of the log become other SQL.
+ *
+ * <p>A literal is converted to the session's collation_connection, and most settings take its bytes as they are. Within a session that may have a
+ * record's settings (ucs2, utf16) literals therefore name their character set. So does {@code gtid_next} wherever it is set.
  */
 public final class SessionSettings {
     /** Every setting that decides how a row literal is read, stored or refused; strict, so that nothing is altered silently. */
@@ -17,8 +20,8 @@ public final class SessionSettings {
             Map.entry("character_set_client", "utf8mb4"),
             Map.entry("character_set_results", "utf8mb4"),
             Map.entry("collation_connection", "utf8mb4_0900_ai_ci"),
-            Map.entry("time_zone", "'+00:00'"),
-            Map.entry("sql_mode", "'STRICT_TRANS_TABLES,ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO,NO_BACKSLASH_ESCAPES'"),
+            Map.entry("time_zone", "_utf8mb4'+00:00'"),
+            Map.entry("sql_mode", "_utf8mb4'STRICT_TRANS_TABLES,ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO,NO_BACKSLASH_ESCAPES'"),
             Map.entry("unique_checks", "1"),
             Map.entry("sql_auto_is_null", "0"),
             Map.entry("timestamp", "DEFAULT")));
@@ -87,7 +90,7 @@ public final class SessionSettings {
         if (value.matches("-?[0-9]+(\\.[0-9]+)?")) {
             sql.add(value);
         } else if (value.isEmpty() || !value.contains("\\")) {
-            sql.addQuoted(ByteString.copyFromUtf8(value));
+            sql.add("_utf8mb4").addQuoted(ByteString.copyFromUtf8(value));
         } else {
             throw new LogBrokenException("a setting's value contains a backslash");
         }
