@@ -82,7 +82,7 @@ class CaptureStartIT {
 
     @ParameterizedTest
     @CsvSource({"sync_binlog, 0, 1", "innodb_flush_log_at_trx_commit, 2, 1", "binlog_row_image, MINIMAL, FULL",
-            "binlog_error_action, IGNORE_ERROR, ABORT_SERVER",
+        "binlog_error_action, IGNORE_ERROR, ABORT_SERVER",
         "gtid_mode, ON_PERMISSIVE, ON"})
     void aSettingThatIsChangedWhileCaptureRunsIsNoticedWithinSeconds(String variable, String value, String needed) throws Exception {
         try (CdcProcess capture = CdcProcess.capture(kafka, master)) {
