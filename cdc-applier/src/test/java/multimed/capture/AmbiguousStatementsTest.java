@@ -158,6 +158,7 @@ class AmbiguousStatementsTest {
     @Test
     void what_reads_as_another_query_in_gbk_is_ambiguous() {
         assertAmbiguous(UTF8, 0, utf8("CREATE VIEW `v` AS SELECT `表`, `列` FROM t"));
+        assertAmbiguous(UTF8, 0, utf8("CREATE DEFINER=`u`@`%` PROCEDURE `p`(`ü` INT)\nDO `表`, `列`"));
         assertAmbiguous(UTF8, 0, utf8("ALTER TABLE t CHANGE `表` `列` INT"));
     }
 }
