@@ -368,6 +368,12 @@ KNOWN = [
         lambda seen: seen.asked("release") and seen.asked(r"\bcall\b") and gate_says(rb"^gtid-gate: lost the master during")(seen),
     ),
     Known(
+        "COM_CHANGE_USER with a schema that was just dropped is OK",
+        "the gate remembers for some time who may use it",
+        "docs/connecting.md, What a session is told",
+        lambda seen: seen.command.startswith(("[change]", "[become]")) and seen.errors() == (1049, 0),
+    ),
+    Known(
         "SHOW COUNT(*) ERRORS behind the execution of a prepared statement that is not there",
         "MySQL adds it to the errors of the statement before",
         "docs/connecting.md, What a session is told",
