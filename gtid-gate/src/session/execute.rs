@@ -380,6 +380,7 @@ impl Session {
             (self.state.tx, self.state.shown) = before;
             return Ok(());
         }
+        self.promise.at_begin = Choice::default();
         if let Tx::OnSatellite(id) = before.0 {
             self.on_satellite_quietly(id, COMMIT).await;
         }
