@@ -18,6 +18,8 @@ import java.util.concurrent.TimeUnit;
 public final class Turns {
     /** Longer than an applier takes to notice that capture has begun anew. */
     public static final Duration FIRST = Duration.ofSeconds(20);
+    /** Longer than an applier takes to say again that it has one, when its connection has dropped. */
+    private static final Duration AGAIN = Duration.ofSeconds(3);
     /** Longer than a clone of what fits into memory takes. */
     public static final Duration LONGEST = Duration.ofHours(1);
     private static final byte[] FRAME = ByteBuffer.allocate(Integer.BYTES + 1).putInt(1).array();
@@ -52,12 +54,19 @@ public final class Turns {
 
     synchronized void hold(LiveConnection applier) {
         holders.add(applier);
-        after(longest).execute(() -> leave(applier));
+        after(longest).execute(() -> end(applier));
     }
 
+    /** Its connection has ended. */
     synchronized void leave(LiveConnection applier) {
-        holders.remove(applier);
         waiting.remove(applier);
+        if (holders.contains(applier)) {
+            after(AGAIN).execute(() -> end(applier));
+        }
+    }
+
+    private synchronized void end(LiveConnection applier) {
+        holders.remove(applier);
         next();
     }
 

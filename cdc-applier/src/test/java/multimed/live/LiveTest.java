@@ -154,6 +154,18 @@ class LiveTest {
     }
 
     @Test
+    void aTurnOutlivesItsConnection() throws IOException {
+        LiveReader first = turn();
+        assertEquals(1, read(first, 1).size());
+        LiveReader second = turn();
+        first.close();
+        first = LiveReader.keepTurn(new Address("127.0.0.1", server.port()), "secret");
+        assertEquals(List.of(), second.poll(Duration.ofSeconds(5)));
+        first.close();
+        assertEquals(1, read(second, 1).size());
+    }
+
+    @Test
     void aTurnThatDoesNotEndKeepsNobodyWaitingForGood() throws IOException {
         server.close();
         listen(0, Duration.ZERO, Duration.ofMillis(500));
