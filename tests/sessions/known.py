@@ -247,8 +247,6 @@ KNOWN = [
             (seen.failed_before() or not seen.sequence.capabilities & DEPRECATE_EOF)
             and seen.asked(CHANGES_WITH_ROWS)
             and only_trackers(seen, *ALL_KINDS)
-            or seen.failed_before()
-            and only_trackers(seen, "transaction")
         ),
     ),
     Known(

@@ -11,7 +11,7 @@ import multimed.live.Turns;
 /**
  * Satellites that must clone again because of a record of the log, or of what the log no longer has, do so one after the other: capture
  * gives each its turn, and the others serve what they have, which is old and not wrong. In: capture's address. Out: the turn, which lasts
- * until it is ended, over restarts of capture. Must never: keep a satellite from cloning while capture is not there.
+ * until it is ended, over restarts of capture. Must never: keep a satellite from cloning for good, because capture is not there.
  */
 final class RebuildTurn {
     /** Longer than capture is away while it is replaced: without it the others would clone as well, at once. */

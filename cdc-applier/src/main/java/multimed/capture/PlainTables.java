@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The answer can be newer than the table map. A table that is not plain goes raw, under the settings of its transaction, which is exact in
  * any case. If it was not then and is now, the applier can't insert the rows and its satellite clones again, or what the rows were judged by
- * or indexed by is gone soon.
+ * or indexed by is gone soon. Unless the table has only changed its name meanwhile: then another one was asked about (docs/replication.md).
  */
 final class PlainTables implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(PlainTables.class);
